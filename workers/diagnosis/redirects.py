@@ -8,7 +8,7 @@ from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.headers import hsts_max_age_s, values
 from workers.diagnosis.hsts import MIN_HSTS_S, hsts_of_journey, hsts_word, is_address, origin
 from workers.measurement.connection import Header
-from workers.measurement.evidence import Depth, Exchange, Trial
+from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.messages import Hop
 from workers.measurement.target import DEFAULT_PORTS
@@ -106,9 +106,17 @@ def _step_from_plain(case: Case) -> Verdicts:
 
 def _step_us(case: Case) -> int | None:
     """What the step takes, as it mostly does: one connection may have met a loss, or a server that was busy."""
-    took = (one.ended_us or one.head_us for one in _plain_answers(case))
-    known = [us for us in took if us is not None]
-    return median_low(known) if known else None
+    took = [
+        ended_us - _late_us(trial, one)
+        for trial, one in _plain_exchanges(case)
+        if (ended_us := one.ended_us or one.head_us) is not None
+    ]
+    return median_low(took) if took else None
+
+
+def _late_us(trial: TrialEvidence, one: Exchange) -> int:
+    """How late we were ourselves to ask over a connection that was there."""
+    return 0 if trial.connect_us is None else max(0, one.asked_us - trial.connect_us)
 
 
 def no_tls(case: Case) -> Verdicts:
@@ -139,11 +147,15 @@ def _plain_answer(case: Case) -> Exchange | None:
 
 
 def _plain_answers(case: Case) -> list[Exchange]:
+    return [one for _, one in _plain_exchanges(case)]
+
+
+def _plain_exchanges(case: Case) -> list[tuple[TrialEvidence, Exchange]]:
     """What http:// answered on port 80; beside a site on a port of its own that is another site."""
     if case.evidence.port != DEFAULT_PORTS["https"]:
         return []
-    exchanges = (one for trial in case.evidence.of(Trial.PLAIN) for one in trial.exchanges)
-    return [one for one in exchanges if one.status is not None]
+    exchanges = ((trial, one) for trial in case.evidence.of(Trial.PLAIN) for one in trial.exchanges)
+    return [(trial, one) for trial, one in exchanges if one.status is not None]
 
 
 def _unseen(case: Case, id: FindingId) -> Verdicts:

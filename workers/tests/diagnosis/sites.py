@@ -121,7 +121,8 @@ def trial(kind: Trial, **changes: Any) -> TrialEvidence:
     if kind is Trial.FULL:
         exchanges = (answer(), answer(), answer(idle_us=2_000_000))
     if kind is Trial.PLAIN:
-        exchanges = (answer(status=301, headers=(_TO_TLS,), body_bytes=160, ended_us=2 * RTT_US + 1_500),)
+        asked = {"asked_us": RTT_US, "sent_us": RTT_US + 50, "ended_us": 2 * RTT_US + 1_500}
+        exchanges = (answer(status=301, headers=(_TO_TLS,), body_bytes=160, **asked),)
     lengths = (4_096, 4_096, 4_096, 4_096, 4_096)
     values: dict[str, Any] = {
         "trial": kind,

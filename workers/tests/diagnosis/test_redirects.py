@@ -131,6 +131,14 @@ def test_what_the_step_costs_is_not_what_it_took_once_on_a_bad_day() -> None:
     assert (found.saving_us, fact(found, "plain_ms")) == (RTT_US * 2, RTT_US * 2 / 1000)
 
 
+def test_the_step_costs_nothing_for_our_own_being_late_to_ask() -> None:
+    late_us = 42_000
+    asked = {"asked_us": RTT_US + late_us, "sent_us": RTT_US + late_us + 30, "ended_us": 2 * RTT_US + late_us}
+    found = finding(_COST, without_hsts(plain(**asked)))
+    assert found is not None
+    assert (found.saving_us, fact(found, "plain_ms")) == (RTT_US * 2, RTT_US * 2 / 1000)
+
+
 def test_without_plain_http_there_is_no_step_to_spare() -> None:
     refused = trial(Trial.PLAIN, exchanges=(), failure=failure(FailureKind.CONNECT_REFUSED))
     site = without_hsts(changed(deep_site(), (Trial.PLAIN,), lambda _: refused))
