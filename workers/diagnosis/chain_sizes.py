@@ -18,8 +18,9 @@ from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.thresholds import LARGE_CHAIN_BYTES, MIN_RTT_US, QUIC_FIRST_FLIGHT_BYTES
 
-# A first flight of so many times what we sent was stopped by that rule: full datagrams need not fill it quite.
-_STOPPED_FROM, _STOPPED_TO = 2.0, 3.1
+# A first flight of so many times what we sent was stopped by that rule: full datagrams need not fill it quite, and some
+# servers begin one as long as any of it is left.
+_STOPPED_FROM, _STOPPED_AT = 2.0, 3.0
 # What came so much of a round trip later was sent after our answer.
 _LATER_RTT = 0.7
 _TOLD = 4
@@ -82,17 +83,24 @@ def _quic_chain(case: Case) -> Chain:
 def _was_stopped(trial: TrialEvidence, rtt_us: int) -> bool:
     """The server sent three times what it had got, then nothing until it had heard from us again."""
     sent = _sent_first_bytes(trial)
-    early, late = _parted(trial, rtt_us)
-    return bool(late) and _STOPPED_FROM * sent < early <= _STOPPED_TO * sent
+    early, late = _datagrams(trial, rtt_us)
+    return bool(late) and _STOPPED_FROM * sent < sum(early) and sum(early[:-1]) < _STOPPED_AT * sent
 
 
 def _parted(trial: TrialEvidence, rtt_us: int) -> tuple[int, int]:
     """What came of the handshake at first, and what came a round trip later, in bytes."""
+    early, late = _datagrams(trial, rtt_us)
+    return sum(early), sum(late)
+
+
+def _datagrams(trial: TrialEvidence, rtt_us: int) -> tuple[list[int], list[int]]:
+    """The same, each by itself in the order in which it came."""
     end_us = trial.handshake.ended_us if trial.handshake is not None else None
     received = [one for one in trial.transfers if one.direction is Direction.RECEIVED and one.at_us <= (end_us or 0)]
-    since_us = min((one.at_us for one in received), default=0)
-    early = sum(one.size_bytes for one in received if one.at_us < since_us + _LATER_RTT * rtt_us)
-    return early, sum(one.size_bytes for one in received) - early
+    until_us = min((one.at_us for one in received), default=0) + _LATER_RTT * rtt_us
+    came = sorted(received, key=lambda one: one.at_us)
+    early, late = ([one.size_bytes for one in came if (one.at_us < until_us) is soon] for soon in (True, False))
+    return early, late
 
 
 def _sent_first_bytes(trial: TrialEvidence) -> int:

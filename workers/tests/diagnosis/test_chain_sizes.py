@@ -81,6 +81,15 @@ def test_a_chain_above_what_quic_may_send_costs_its_visitors_a_round_trip(size: 
     assert (found.severity, found.saving_us) == (Severity.MEDIUM, RTT_US)
 
 
+def test_a_server_that_stops_once_it_has_sent_as_much_as_it_may_is_stopped_by_that() -> None:
+    """quic-go, which Caddy and others have, begins a datagram as long as there is room for any of it."""
+    over = quic(of_size(5_000), *[(1 + place / 1000, 1_252) for place in range(3)], (2.04, 1_252), (2.041, 948))
+    found = finding(_LARGE, over)
+    assert found is not None
+    assert (found.severity, found.saving_us) == (Severity.MEDIUM, RTT_US)
+    assert fact(found, "http3_first_flight_bytes") == 3 * 1_252
+
+
 def test_the_cause_of_amplification_is_the_chain_and_told_once() -> None:
     ids = [one.id for one in judge(slow_quic(of_size(5_500))).findings]
     assert ids.count(_LARGE) == 1
