@@ -1,6 +1,6 @@
 """The list of sites as it is shown: one verdict, a few numbers, a row a site. Pure."""
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -15,6 +15,7 @@ from backend.runs.queries import FoundCause, MonitorOverview, SiteOverview
 from backend.sites.models import Site
 from backend.web import units
 from backend.web.findings import Hint, hint_of
+from workers.measurement.failure import Blame
 from workers.measurement.messages import Kind
 
 Level = Literal["good", "warn", "bad", "info", "quiet"]
@@ -119,21 +120,42 @@ class Overview:
         return tuple(row for row in self.rows if wanted in f"{row.site.name} {row.site.url}".casefold())
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sight:
+    """From where something is to be seen: the regions that no agent has joined, and those that see nothing."""
+
+    unmanned: frozenset[int]
+    blind: frozenset[int]
+    now: datetime
+
+    def is_down(self, run: Run | None, region: Region) -> bool:
+        """Whether a run says that the site fails. What failed by a fault of our own says nothing of it."""
+        if run is None or run.outcome != Outcome.FAILED:
+            return False
+        return run.failure_blame != Blame.MONITOR and region.pk not in self.blind
+
+
 def overview_of(
     sites: Sequence[SiteOverview],
     states: Sequence[RegionState],
     found: Mapping[int, Sequence[FoundCause]] = {},
     *,
     incidents: Mapping[int, Sequence[Incident]] = {},
+    blind: Collection[str] = (),
     now: datetime,
 ) -> Overview:
     """What the list says of these sites and regions; `found` are the open causes by monitor, `incidents` those that are
-    open by site, the worst first.
+    open by site, the worst first, and `blind` the codes of regions that see nothing.
     """
-    unsorted = [_row(site, states, found, _alarm_of(incidents.get(site.site.pk, ())), now) for site in sites]
+    sight = _Sight(
+        unmanned=frozenset(state.region.pk for state in states if state.health == Health.NEVER),
+        blind=frozenset(state.region.pk for state in states if state.region.code in blind),
+        now=now,
+    )
+    unsorted = [_row(site, states, found, _alarm_of(incidents.get(site.site.pk, ())), sight) for site in sites]
     rows = tuple(sorted(unsorted, key=lambda row: _WORST_FIRST[row.health.level]))
     online = sum(state.health in (Health.ONLINE, Health.LATE) for state in states)
-    verdict, reason = _verdict(rows, states)
+    verdict, reason = _verdict(rows, states, sight)
     return Overview(
         verdict=verdict,
         reason=reason,
@@ -162,26 +184,26 @@ def _row(
     states: Sequence[RegionState],
     found: Mapping[int, Sequence[FoundCause]],
     alarm: Alarm | None,
-    now: datetime,
+    sight: _Sight,
 ) -> SiteRow:
     runs = {(monitor.monitor.kind, last.region.pk): last.run for monitor in site.monitors for last in monitor.last}
     newest = max((run.received_at for run in runs.values() if run is not None), default=None)
-    health = _health(site, {state.region.pk for state in states if state.health == Health.NEVER}, now)
+    health = _health(site, sight)
     return SiteRow(
         site=site.site,
         health=alarm.word if alarm is not None and health.level != "bad" else health,
         every=_every(site.monitors),
-        cells=tuple(_cell(state, runs) for state in states),
+        cells=tuple(_cell(state, runs, sight) for state in states),
         last_run_at=newest,
         hint=hint_of([cause for one in site.monitors for cause in found.get(one.monitor.pk, ())]),
         alarm=alarm,
     )
 
 
-def _cell(state: RegionState, runs: dict[tuple[str, int], Run | None]) -> Cell:
+def _cell(state: RegionState, runs: dict[tuple[str, int], Run | None], sight: _Sight) -> Cell:
     region = state.region
     probe, page = runs.get((Kind.PROBE.value, region.pk)), runs.get((Kind.PAGE.value, region.pk))
-    failed = any(run is not None and run.outcome == Outcome.FAILED for run in (probe, page))
+    failed = any(sight.is_down(run, region) for run in (probe, page))
     return Cell(
         region=region,
         ttfb_us=_of(probe, "ttfb_us"),
@@ -196,19 +218,19 @@ def _of(run: Run | None, column: str) -> int | None:
     return getattr(run, column) if run is not None and run.outcome == Outcome.MEASURED else None
 
 
-def _health(site: SiteOverview, unmanned: Set[int], now: datetime) -> Word:
+def _health(site: SiteOverview, sight: _Sight) -> Word:
     """By the last runs in the regions that an agent has joined: what was never to be had is missed nowhere."""
     monitors = [monitor for monitor in site.monitors if not monitor.monitor.paused]
     if not monitors:
         return PAUSED
     everywhere = [last for monitor in monitors for last in monitor.last]
-    lasts = [last for last in everywhere if last.region.pk not in unmanned]
+    lasts = [last for last in everywhere if last.region.pk not in sight.unmanned]
     if everywhere and not lasts:
         return Word(level="warn", text="No agent measures it")
     runs = [last.run for last in lasts if last.run is not None]
     if not runs:
         return Word(level="quiet", text="First results are coming") if lasts else NOWHERE
-    failed = sorted({last.region.name for last in lasts if last.run is not None and last.run.outcome == Outcome.FAILED})
+    failed = sorted({last.region.name for last in lasts if sight.is_down(last.run, last.region)})
     if failed:
         places = (
             "everywhere" if len(failed) > 1 and len(failed) == len({last.region.pk for last in lasts}) else _in(failed)
@@ -217,46 +239,51 @@ def _health(site: SiteOverview, unmanned: Set[int], now: datetime) -> Word:
     nowhere = [one.monitor.kind for one in monitors if not one.last]
     if nowhere:
         return _NOWHERE_BY_KIND[nowhere[0]]
-    if _is_silent(min(monitors, key=lambda one: one.monitor.interval_s), unmanned, now):
+    if _is_silent(min(monitors, key=lambda one: one.monitor.interval_s), sight):
         return SILENT
-    if all(run.outcome == Outcome.MISSED for run in runs):
+    if all(run.outcome != Outcome.MEASURED for run in runs):
         return Word(level="warn", text="Not measured")
-    if any(run.outcome == Outcome.MISSED for run in runs):
+    if any(run.outcome != Outcome.MEASURED for run in runs):
         return Word(level="warn", text="Partly measured")
     return Word(level="good", text="Healthy")
 
 
-def _is_silent(one: MonitorOverview, unmanned: Set[int], now: datetime) -> bool:
+def _is_silent(one: MonitorOverview, sight: _Sight) -> bool:
     """Whether others should have come since the last runs, and since it is due as it is.
 
     Also missed ones come, unless the service itself stands.
     """
-    came = [last.run.received_at for last in one.last if last.run is not None and last.region.pk not in unmanned]
+    manned = [last for last in one.last if last.region.pk not in sight.unmanned]
+    came = [last.run.received_at for last in manned if last.run is not None]
     if not came:
         return False
     since = max(*came, one.monitor.due_since or came[0])
-    return now - since > _OVERDUE * timedelta(seconds=one.monitor.interval_s) + _PATIENCE
+    return sight.now - since > _OVERDUE * timedelta(seconds=one.monitor.interval_s) + _PATIENCE
 
 
 def _lower(sentence: str) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
+def _from(names: Sequence[str]) -> str:
+    return f"from {names[0]}" if len(names) == 1 else f"from {len(names)} regions"
+
+
 def _in(names: Sequence[str]) -> str:
     return f"in {names[0]}" if len(names) == 1 else f"in {len(names)} regions"
 
 
-def _verdict(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Word, str]:
+def _verdict(rows: Sequence[SiteRow], states: Sequence[RegionState], sight: _Sight) -> tuple[Word, str]:
     unmanned = [state.region.name for state in states if state.health == Health.NEVER]
     if states and len(unmanned) == len(states):
         return Word(level="warn", text="No agent has joined yet"), "Nothing is measured: start an agent in a region."
-    verdict, reason = _worst(rows, states)
+    verdict, reason = _worst(rows, states, sight)
     places = unmanned[0] if len(unmanned) == 1 else f"{units.count(len(unmanned))} regions"
     note = f" No agent has joined {places} yet: nothing is measured there." if unmanned else ""
     return verdict, f"{reason}{note}"
 
 
-def _worst(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Word, str]:
+def _worst(rows: Sequence[SiteRow], states: Sequence[RegionState], sight: _Sight) -> tuple[Word, str]:
     alarmed = [row for row in rows if row.alarm is not None and row.health == row.alarm.word]
     failing = [row for row in rows if row.health.level == "bad" and row not in alarmed]
     missed = [row for row in rows if row.health.level == "warn" and row not in alarmed]
@@ -271,6 +298,11 @@ def _worst(rows: Sequence[SiteRow], states: Sequence[RegionState]) -> tuple[Word
     if silent:
         return Word(level="warn", text=f"No agent is online {_in(silent)}"), (
             "What is due there is recorded as missed. See the regions for what was last heard."
+        )
+    blind = [state.region.name for state in states if state.region.pk in sight.blind]
+    if blind:
+        return Word(level="warn", text=f"Nothing is seen {_from(blind)}"), (
+            "What is measured there says nothing of the sites. See the regions for what is known of it."
         )
     if missed and missed[0].health == SILENT:
         return Word(level="warn", text=_first_of(missed)), (

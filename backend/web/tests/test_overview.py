@@ -25,6 +25,11 @@ def run(
     return Run(outcome=outcome, received_at=NOW - timedelta(seconds=seconds_ago), ttfb_us=ttfb_us, lcp_us=lcp_us)
 
 
+def our_fault() -> Run:
+    """The agent stood still, say, or its browser could not be used."""
+    return Run(outcome="failed", failure_blame="monitor", received_at=NOW)
+
+
 def site(*runs: Run | None, name: str = "Shop", paused: bool = False) -> SiteOverview:
     """A site with a probe whose last runs in Frankfurt and Virginia are these."""
     monitor = Monitor(kind="probe", interval_s=60, paused=paused)
@@ -48,6 +53,9 @@ def test_all_measured_is_healthy() -> None:
     [
         ((run("failed"), run()), "Failing in Frankfurt"),
         ((run("failed"), run("failed")), "Failing everywhere"),
+        ((our_fault(), run()), "Partly measured"),
+        ((our_fault(), our_fault()), "Not measured"),
+        ((our_fault(), run("failed")), "Failing in Virginia"),
         ((run("missed"), run()), "Partly measured"),
         ((run("missed"), run("missed")), "Not measured"),
         ((None, None), "First results are coming"),
@@ -211,3 +219,11 @@ def test_a_failed_run_shows_no_figure_as_if_it_were_comparable() -> None:
     (eu, us) = overview(site(run("failed", ttfb_us=12), run())).rows[0].cells
     assert (eu.ttfb_us, eu.level) == (None, "bad")
     assert (us.ttfb_us, us.level) == (84_000, "info")
+
+
+def test_a_region_that_sees_nothing_makes_no_site_a_failing_one() -> None:
+    shop = site(run("failed"), run())
+    seen = overview_of([shop], [state(EU), state(US)], now=NOW, blind={"eu"})
+    assert seen.rows[0].health.text == "Partly measured"
+    assert (seen.verdict.level, seen.verdict.text) == ("warn", "Nothing is seen from Frankfurt")
+    assert [cell.level for cell in seen.rows[0].cells] == ["info", "info"]

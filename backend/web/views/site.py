@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
+from backend.alerts.blind_agents import blindnesses
 from backend.alerts.queries.channels import channels
 from backend.alerts.queries.incidents import open_by_site
 from backend.alerts.queries.sight import sight
@@ -56,9 +57,9 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         raise Http404
     now = timezone.now()
     states = regions_for(request.organisation, now=now)
-    overview = overview_of(
-        site_overview(request.organisation, site), states, incidents=open_by_site(request.organisation, site), now=now
-    )
+    incidents, blind = open_by_site(request.organisation, site), blindnesses(now).regions
+    seen = site_overview(request.organisation, site)
+    overview = overview_of(seen, states, incidents=incidents, blind=blind, now=now)
     monitors = {monitor.kind: monitor for monitor in site.monitors.all()}
     regions = [state.region for state in states]
     choice = trend.choice_of(request.GET, list(monitors), regions)

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.permissions import Permission
+from backend.alerts.blind_agents import blindnesses
 from backend.alerts.queries.incidents import open_by_site
 from backend.fleet.models import Region
 from backend.fleet.queries import regions_for, usable_regions
@@ -39,7 +40,8 @@ def overview(request: MemberRequest) -> HttpResponse:
     rows = site_overview(request.organisation)
     probes = [one.monitor.pk for row in rows for one in row.monitors if one.monitor.kind == Kind.PROBE]
     causes = worst_findings(probes, [state.region.pk for state in states])
-    seen = overview_of(rows, states, causes, incidents=open_by_site(request.organisation), now=now)
+    incidents, blind = open_by_site(request.organisation), blindnesses(now).regions
+    seen = overview_of(rows, states, causes, incidents=incidents, blind=blind, now=now)
     query = request.GET.get("q", "").strip()[:200]
     context = {
         "overview": seen,
