@@ -5,6 +5,7 @@ another name, synced, renamed, and its directory synced. The bound holds except 
 of `trim`.
 """
 
+import contextlib
 import logging
 import os
 import time
@@ -188,11 +189,17 @@ def _size(path: Path) -> int:
 
 def _write(path: Path, data: bytes) -> None:
     partial = path.with_suffix(".part")
-    with open(partial, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    partial.replace(path)
+    try:
+        with open(partial, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError:
+        # A full disk must not fill with what comes of trying.
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(directory)

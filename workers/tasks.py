@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 
 # How long runs may take to end after SIGTERM; what is unfinished then is for another agent.
 FINISH_S = 30.0
+# A disk that is full may have room again. So long a result waits for it, which is less than its run may be held, and
+# keeps its place, so that the agent takes no more work than it can keep.
+PATIENCE_S, AGAIN_S = 45.0, 1.0
 # By lane: with kombu's "priority" order a worker looks into a later queue only when the earlier ones are empty.
 QUEUES = tuple(routes.queue_name(kind, lane) for kind in Kind for lane in routes.Lane)
 
@@ -162,9 +165,27 @@ def _carry_out(request: RunRequest, station: Station) -> None:
 
 def _keep(execution: Execution, spool: Spool, *, urgent: bool) -> None:
     try:
-        spool.add(execution.result, execution.pictures, urgent=urgent)
+        _write(execution, spool, urgent=urgent)
     except wire.WireError as error:
-        spool.add(internal_error(execution.result, error), urgent=urgent)
+        _write(Execution(result=internal_error(execution.result, error)), spool, urgent=urgent)
+
+
+def _write(execution: Execution, spool: Spool, *, urgent: bool) -> None:
+    """Raises WireError for what cannot be encoded."""
+    until_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return spool.add(execution.result, execution.pictures, urgent=urgent)
+        except OSError as error:
+            if time.monotonic() >= until_s:
+                log.critical("the result of run %s is lost: %s", execution.result.run_id, error)
+                return None
+            log.error("the result of run %s waits for the disk: %s", execution.result.run_id, error)
+            _wait()
+
+
+def _wait() -> None:
+    time.sleep(AGAIN_S)
 
 
 def _teller(request: RunRequest, bell: Bell) -> OnProgress:

@@ -43,6 +43,8 @@ BATCH = 200
 _BATCHES = 20
 IDLE_S, BUSY_S = 1.0, 0.0
 _DUTIES_EVERY_S = 5.0
+# With 100,000 monitor-regions it takes a quarter of a second of the database's time.
+_LOOK_AROUND_EVERY_S = 10.0
 PUT_OFF = timedelta(minutes=5)
 # Of an organisation: people's own tests wait in the same queue.
 CONFIRMATIONS_AT_ONCE = 10
@@ -61,10 +63,13 @@ class Judging:
 
     def __init__(self, clock: Callable[[], datetime] = timezone.now) -> None:
         self._clock = clock
-        self._duties_at = 0.0
+        self._duties_at = self._look_around_at = 0.0
 
     def step(self) -> float:
         """Raises django.db.Error when the database is gone; then nothing is lost, and it can be called again."""
+        if monotonic() >= self._look_around_at:
+            look_around(self._clock())
+            self._look_around_at = monotonic() + _LOOK_AROUND_EVERY_S
         if monotonic() >= self._duties_at:
             duties(self._clock())
             self._duties_at = monotonic() + _DUTIES_EVERY_S
@@ -73,6 +78,7 @@ class Judging:
 
 def step(now: datetime) -> float:
     """Everything that is due at an instant, once; the seconds to wait."""
+    look_around(now)
     duties(now)
     while _TURNS.next(now) == BATCH:
         pass
@@ -84,7 +90,6 @@ def duties(now: datetime) -> None:
     while enrol(now):
         pass
     bring_back(now)
-    look_around(now)
     watch_regions(now)
     tidy(now)
 
