@@ -19,7 +19,7 @@ from backend.sites import actions
 from backend.web.compare_page import growth_of, lines_of
 from backend.web.tests import measurements
 from backend.web.tests.world import World, make_world
-from workers.measurement.messages import Measured, Outcome, PageMeasurement, ProbeMeasurement
+from workers.measurement.messages import Measured, Missed, MissedReason, Outcome, PageMeasurement, ProbeMeasurement
 from workers.measurement.routes import PictureKind
 from workers.measurement.timing import Span
 
@@ -152,6 +152,14 @@ def test_one_run_alone_asks_for_the_other(world: World, client: Client) -> None:
     text = html(client, f"a={first.run_id}")
     assert "Choose what to lay beside it" in text
     assert str(second.run_id) in text
+
+
+def test_what_did_not_take_place_is_not_offered(world: World, client: Client) -> None:
+    first, second = both(world)
+    missed = ended(world, Missed(reason=MissedReason.NO_AGENT), 7)
+    text = html(client, f"a={first.run_id}")
+    assert f'value="{second.run_id}"' in text
+    assert f'value="{missed.run_id}"' not in text
 
 
 def test_a_run_without_a_measurement_is_told_of(world: World, client: Client) -> None:

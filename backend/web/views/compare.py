@@ -12,7 +12,7 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
 from backend.alerts.queries.earlier import Earlier, earlier_runs
-from backend.runs.models import Run, Upload
+from backend.runs.models import Outcome, Run, Upload
 from backend.runs.queries import recent_runs, run_detail, upload_detail, uploads_beside
 from backend.sites.models import Monitor, MonitorKind, Site
 from backend.web import compare_page
@@ -24,6 +24,8 @@ from backend.web.waterfall.wanted import wanted_of
 
 # So many of the monitor's last runs are offered beside the two, and so many imports.
 OFFERED = 30
+# Among them may be many that did not take place, of which there is nothing to lay beside anything.
+SEARCHED = 10 * OFFERED
 _NAMES = {
     Earlier.LAST_GOOD: "last good run",
     Earlier.PREVIOUS: "previous run",
@@ -92,13 +94,16 @@ def export(request: MemberRequest) -> HttpResponse:
 
 
 def _offered(request: MemberRequest, chosen: list[Compared]) -> dict[str, list[Choice]]:
-    """The newest runs of the monitor and, beside pages, imports: the nearest first. Those chosen are always among
-    them."""
+    """The newest runs of the monitor that took place and, beside pages, imports: the nearest first. Those chosen are
+    always among them.
+    """
     monitor = next((one.monitor for one in chosen if one.monitor is not None), None)
     uploads = [one.source for one in chosen if isinstance(one.source, Upload)]
     runs, imports = [], []
     if monitor is not None:
-        runs = [choice_of_run(line.run, line.region, monitor.site) for line in recent_runs(monitor, limit=OFFERED)]
+        lines = recent_runs(monitor, limit=SEARCHED)
+        took_place = [line for line in lines if line.run.outcome != Outcome.MISSED][:OFFERED]
+        runs = [choice_of_run(line.run, line.region, monitor.site) for line in took_place]
     if uploads or (monitor is not None and monitor.kind == MonitorKind.PAGE):
         near = uploads_beside(
             request.organisation, upload=next(iter(uploads), None), site=chosen[0].site, limit=OFFERED
