@@ -71,6 +71,14 @@ def test_a_gate_with_limits_of_its_own_alone_is_compared_with_nothing(page: Clie
     assert both in text_of(page, "gate", world.ask(TEN, alone).public_id)
 
 
+def test_of_a_limit_of_its_own_no_line_of_no_change_is_told(page: Client, world: World) -> None:
+    world.history()
+    gate = world.play(world.ask(AskedRule(metric="total", max_value=1_000)))
+    text = text_of(page, "gate", gate.public_id)
+    assert "The line is the limit." in text
+    assert "The thin line" not in text
+
+
 def test_runs_are_counted_in_words_that_fit_their_number(page: Client, world: World) -> None:
     world.history(count=70)
     gate = world.play(world.ask(runs=Runs(discard_first=0)), failing)
