@@ -186,10 +186,11 @@ def _wait(evidence: Evidence, share_us: int) -> Reason:
     times = _against(facts, other, _wait_us, 1, 1)
     missed = facts.told_of_cache - facts.from_cache
     if 2 * missed >= facts.answers:
-        text = f"{missed} of {facts.answers} answers of {name} did not come from its cache: it waits {times}."
+        cause = f"{missed} of {facts.answers} answers of {name} did not come from its cache"
+        text = f"{cause}, and begin later than those of {other_name}: {times}."
         return Reason(id="cache_miss", text=text, difference_us=share_us)
     if 2 * other.from_cache > other.answers:
-        text = f"{begin(other_name)} answers from its cache: {name} waits {times}."
+        text = f"{begin(other_name)} answers from its cache, and {name} takes longer to begin its answer: {times}."
         return Reason(id="cache_hit", text=text, difference_us=share_us)
     text = f"{begin(name)} takes longer to begin its answer than {other_name}: {times}."
     return Reason(id="server_wait", text=text, difference_us=share_us)

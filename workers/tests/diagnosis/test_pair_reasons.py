@@ -36,13 +36,18 @@ def test_a_cdn_that_misses_is_explained_by_its_misses() -> None:
     verdict = judge(fixed(24, leg(80_000, cache=CacheState.MISS), leg(30_000)))
     assert verdict.verdict is Verdict.ORIGIN_FASTER
     assert reasons(verdict) == {"cache_miss": pytest.approx(50, abs=0.2)}
-    assert "24 of 24 answers of the CDN did not come from its cache" in verdict.reasons[0].text
+    assert verdict.reasons[0].text.startswith(
+        "24 of 24 answers of the CDN did not come from its cache, and begin later than those of the origin: "
+    )
     assert warnings(verdict) == {"all_misses"}
 
 
 def test_a_cdn_that_answers_from_its_cache_is_praised_for_it() -> None:
     verdict = judge(fixed(24, leg(11_000, cache=CacheState.HIT, age_s=7), leg(90_000)))
     assert reasons(verdict) == {"cache_hit": pytest.approx(-79, abs=0.2)}
+    assert verdict.reasons[0].text.startswith(
+        "The CDN answers from its cache, and the origin takes longer to begin its answer: "
+    )
     assert warnings(verdict) == set()
 
 
