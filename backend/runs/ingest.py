@@ -6,7 +6,7 @@ transaction. What has no pending run is looked at one by one: it is a duplicate,
 
 import logging
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
@@ -26,6 +26,8 @@ log = logging.getLogger(__name__)
 
 # A page of a thousand requests with its headers is about a megabyte.
 MAX_LINE_BYTES = 8 * 1024 * 1024
+# Of a region: enough to look at. A broken agent, or a stolen token, must not fill the disk and the log of all.
+LETTERS_A_DAY = 100
 
 _END = """
 DELETE FROM runs_pendingrun WHERE run_id = ANY(%(runs)s::uuid[]) AND region_id = %(region)s
@@ -130,6 +132,10 @@ def _ended(pending: _Pending, reading: Reading, now: datetime) -> Ended:
 
 
 def _bury(region: Region, line: bytes, reason: str, now: datetime) -> ReceiptStatus:
+    """Kept with its reason, unless its region has brought as much of that as is kept in a day."""
+    lately = DeadLetter.objects.filter(received_at__gt=now - timedelta(days=1), region=region)
+    if lately.count() >= LETTERS_A_DAY:
+        return ReceiptStatus.UNREADABLE
     log.warning("a result of region %s cannot be read: %s", region.code, reason)
     DeadLetter.objects.create(
         region=region,

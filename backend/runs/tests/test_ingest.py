@@ -181,6 +181,18 @@ def test_a_line_that_cannot_be_read_becomes_a_dead_letter_and_spoils_no_other(
     assert bytes(letter.body) == line[: DeadLetter.MAX_BODY_BYTES]
 
 
+def test_a_region_fills_neither_disk_nor_log_with_what_nobody_can_read(
+    fleet: Fleet, pending: PendingRun, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("backend.runs.ingest.LETTERS_A_DAY", 2)
+    statuses = ingest(fleet.region, [b"nonsense"] * 5 + [line_of(pending)], now=NOW)
+    assert statuses == [ReceiptStatus.UNREADABLE] * 5 + [ReceiptStatus.STORED]
+    assert (DeadLetter.objects.count(), len(caplog.records)) == (2, 2)
+    ingest(make_region("us"), [b"nonsense"], now=NOW)
+    ingest(fleet.region, [b"nonsense"], now=NOW + timedelta(days=1))
+    assert DeadLetter.objects.count() == 4
+
+
 def test_a_value_that_a_column_cannot_hold_becomes_a_dead_letter_and_spoils_no_other(fleet: Fleet) -> None:
     good, bad, twice = (make_pending(fleet, monitor) for monitor in make_monitors(fleet, 3))
     same_number = Measured(measurement=ProbeMeasurement(connections=(connection(1), connection(1))))
