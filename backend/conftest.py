@@ -37,7 +37,7 @@ _LONG = (
 # Where it is set, the database server goes with the tests, and what they leave on it harms nobody.
 _OUR_OWN = "FIRSTBYTE_TEST_SERVER_IS_OURS"
 # As it is before Django's test environment wraps it.
-_RENDER = Template._render
+_RENDER = vars(Template)["_render"]
 
 
 def _prepare() -> None:

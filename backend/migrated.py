@@ -20,7 +20,7 @@ def migrated() -> str:
 def _is_there() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_database WHERE datname = %s", [_NAME])
-        return cursor.rowcount == 1
+        return bool(cursor.fetchall())
 
 
 def _make() -> None:

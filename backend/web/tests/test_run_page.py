@@ -315,7 +315,7 @@ def test_older_and_newer_runs_are_a_key_away(world: World, client: Client) -> No
 
 
 def test_a_run_is_compared_with_the_last_one_before_it_that_measured_something(world: World, client: Client) -> None:
-    ends = (PROBE, Missed(reason=MissedReason.NO_AGENT), FAILED, PROBE)
+    ends: tuple[Outcome, ...] = (PROBE, Missed(reason=MissedReason.NO_AGENT), FAILED, PROBE)
     runs = [world.pending("probe", scheduled_for=NOW - timedelta(minutes=9 - place)) for place in range(4)]
     for run, outcome in zip(runs, ends, strict=True):
         world.end(run, outcome)
