@@ -82,19 +82,22 @@ def cut_off(newest: Sequence[Newest], known: Mapping[AgentKey, int], now_us: int
     """
     lately = [run for run in newest if run.at_us > now_us - LATELY_US]
     agents = dict.fromkeys((run.region, run.agent) for run in lately)
-    found = (_cut_off(agent, lately, known.get(agent)) for agent in agents)
+    found = (_cut_off(agent, lately, known.get(agent), now_us) for agent in agents)
     return [blind for blind in found if blind is not None]
 
 
-def _cut_off(agent: AgentKey, lately: Sequence[Newest], known_us: int | None) -> Blind | None:
+def _cut_off(agent: AgentKey, lately: Sequence[Newest], known_us: int | None, now_us: int) -> Blind | None:
     mine = [run for run in lately if (run.region, run.agent) == agent]
     others = [run for run in lately if (run.region, run.agent) != agent]
-    up, measured = {run.host for run in others if run.up}, {run.host for run in others}
+    measured = {run.host for run in others}
     reached = [run for run in mine if run.up or not (run.silent or run.host in measured)]
     reached_us = max((run.at_us for run in reached), default=0)
     since = [run for run in mine if run.at_us > reached_us]
     if known_us is not None and since and reached_us < known_us:
         return Blind(region=agent[0], agent=agent[1], why=Why.CUT_OFF, since_us=known_us)
+    # Regions look one after the other: what another saw before says nothing of an outage that came in between.
+    broke_us = min((run.at_us for run in since), default=now_us)
+    up = {run.host for run in others if run.up and run.at_us > broke_us}
     ours = {run.host for run in since if run.host in up or (run.silent and run.host not in measured)}
     if not ours & up or _sites(ours) < LEAST_SITES or 2 * len(ours) <= len({run.host for run in mine}):
         return None

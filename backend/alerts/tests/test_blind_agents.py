@@ -35,15 +35,17 @@ def many_sites(*codes: str, count: int = 4) -> World:
 
 
 def minute(world: World, pattern: str, **columns: object) -> None:
-    """A minute in which all sites are seen alike; they are measured one after the other. A letter a region."""
-    began, spread = world.now, MINUTE / len(world.monitors)
-    for position, monitor in enumerate(world.monitors):
-        at = began + position * spread + timedelta(seconds=1)
-        for region, letter in zip(world.regions, pattern, strict=True):
-            if letter != "-":
-                agent = {"agent": f"agent-of-{region.code}"} | (columns if letter == "x" else {})
-                put_run(monitor, region, at, letter, **agent)  # type: ignore[arg-type]  # of a test's own making
-        world.now = at + timedelta(seconds=8)
+    """A minute in which all sites are seen alike. A letter a region. Sites are measured one after the other, and the
+    regions of each stand evenly between each other."""
+    began, sites, regions = world.now, len(world.monitors), len(world.regions)
+    slots = [(round(sites * (n / sites + k / regions)) % sites, n, k) for n in range(sites) for k in range(regions)]
+    for turn in range(sites):
+        at = began + turn * MINUTE / sites + timedelta(seconds=1)
+        for _, n, k in (slot for slot in slots if slot[0] == turn and pattern[slot[2]] != "-"):
+            agent = {"agent": f"agent-of-{world.regions[k].code}"} | (columns if pattern[k] == "x" else {})
+            monitor, region = world.monitors[n], world.regions[k]
+            put_run(monitor, region, at, pattern[k], **agent)  # type: ignore[arg-type]  # of a test's own making
+        world.now = at + timedelta(seconds=3)
         world.beat()
         world.judge()
     world.now = began + MINUTE
