@@ -83,9 +83,7 @@ def expected(at_s: int | None, host: int) -> Expected:
         ([100, 110, 120, None], True),
     ],
 )
-def test_a_region_that_brought_data_and_brings_none_any_more_is_idle(
-    told: list[int | None], is_idle: bool
-) -> None:  # a case's own word
+def test_a_region_that_brought_data_and_brings_none_any_more_is_idle(told: list[int | None], is_idle: bool) -> None:
     mine = [expected(at_s, host) for host, at_s in enumerate(told)]
     found = idle(mine, [1, 2], {}, 1_000 * SECOND_US)
     assert [(blind.region, blind.why) for blind in found] == ([(1, Why.IDLE)] if is_idle else [])
