@@ -10,10 +10,11 @@ _OF_DJANGO = frozenset({"auth_permission", "django_content_type"})
 
 
 def empty_database() -> None:
-    """Foreign keys are held at the commit, so that the order does not matter."""
+    """Waits for whoever still writes, as truncating does. Foreign keys are held at the commit: no order matters."""
     with transaction.atomic(), connection.cursor() as cursor:
-        tables = sorted(set(connection.introspection.django_table_names(only_existing=True)) - _OF_DJANGO)
-        asked = (f"SELECT '{table}' WHERE EXISTS (SELECT FROM {connection.ops.quote_name(table)})" for table in tables)
-        cursor.execute(" UNION ALL ".join(asked))
+        names = connection.introspection.django_table_names(only_existing=True, include_views=False)
+        tables = [connection.ops.quote_name(name) for name in sorted(set(names) - _OF_DJANGO)]
+        cursor.execute(f"LOCK TABLE {', '.join(tables)}")
+        cursor.execute(" UNION ALL ".join(f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in tables))
         for (table,) in cursor.fetchall():
-            cursor.execute(f"DELETE FROM {connection.ops.quote_name(table)}")
+            cursor.execute(f"DELETE FROM {table}")

@@ -20,7 +20,7 @@ def migrated() -> str:
 def _is_there() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT FROM pg_database WHERE datname = %s", [_NAME])
-        return bool(cursor.fetchall())
+        return cursor.fetchone() is not None
 
 
 def _make() -> None:

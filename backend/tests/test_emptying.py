@@ -1,5 +1,8 @@
 """What a test commits is gone before the next, and what Django fills by itself is not."""
 
+from concurrent.futures import ThreadPoolExecutor
+
+import psycopg
 import pytest
 from django.contrib.auth.models import Permission
 from django.contrib.contenttypes.models import ContentType
@@ -9,6 +12,7 @@ from backend.accounts.models import Organisation, User
 from backend.cast import Member
 from backend.emptying import empty_database
 from backend.runs.models import Run
+from backend.testing import wait_until
 from backend.web.tests.measurements import page
 from backend.web.tests.world import World, make_world
 from workers.measurement.messages import Measured
@@ -53,3 +57,29 @@ def filled_tables() -> set[str]:
         names = [name for (name,) in cursor.fetchall()]
         cursor.execute(" UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT FROM {name})" for name in names))
         return {name for (name,) in cursor.fetchall()}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_another_process_has_not_committed_yet_is_waited_for_and_goes_too() -> None:
+    """Of a process that was killed the database may still carry out the last words."""
+    with ThreadPoolExecutor(1) as beside, psycopg.connect(**connection.get_connection_params()) as other:
+        other.execute(
+            "INSERT INTO accounts_organisation (public_id, slug, name, created_at) "
+            "VALUES (gen_random_uuid(), 'late', 'Late', now())"
+        )
+        emptied = beside.submit(_empty_beside)
+        wait_until(_somebody_waits, "the lock to be asked for")
+        other.commit()
+        emptied.result()
+    assert not Organisation.objects.exists()
+
+
+def _empty_beside() -> None:
+    empty_database()
+    connection.close()
+
+
+def _somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock'")
+        return bool(cursor.fetchone() != (0,))
