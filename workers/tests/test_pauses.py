@@ -9,7 +9,7 @@ import pytest
 
 from workers.measurement.failure import Blame, FailureKind, failure
 from workers.measurement.messages import Failed, Kind, Measured, OnProgress, RunRequest
-from workers.pauses import LEAST_S, Pauses
+from workers.pauses import LEAST_S, TICK_S, Pauses
 from workers.run import Clock, Instruments, execute
 from workers.tests.builders import SLOT, build_page, build_probe, build_request
 from workers.tests.fakes import FakeLoader, FakePageLoad, FakeProber
@@ -64,16 +64,26 @@ def test_a_probe_that_ended_well_goes_by_the_kernels_stamps() -> None:
 
 
 def test_a_process_that_was_stopped_knows_it() -> None:
+    watches, (told, tell) = os.pipe(), os.pipe()
     child = os.fork()
     if child == 0:
-        stood = Pauses().since()
-        time.sleep(LEAST_S + 2.0)
-        os._exit(0 if stood() >= LEAST_S else 1)
-    time.sleep(0.3)
+        code = 1
+        try:
+            stood = Pauses().since()
+            os.write(watches[1], b"x")
+            os.read(told, 1)
+            code = 0 if stood() >= LEAST_S else 1
+        finally:
+            os._exit(code)
+    os.read(watches[0], 1)
     os.kill(child, signal.SIGSTOP)
-    time.sleep(LEAST_S + 1.5)
+    # Nothing but time makes it a pause.
+    time.sleep(LEAST_S + TICK_S + 1.0)
     os.kill(child, signal.SIGCONT)
+    os.write(tell, b"x")
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    for end in (*watches, told, tell):
+        os.close(end)
 
 
 def run(request: RunRequest, outcome: Measured | Failed, stood_s: float) -> object:
