@@ -3,13 +3,11 @@
 `python -m deploy.local.checks FOLDER` runs them in that copy of the code, beside whoever holds it.
 """
 
-import io
 import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -106,15 +104,5 @@ def _say(name: str, began: float, fault: str) -> bool:
     return not fault
 
 
-def _main(folder: str) -> int:
-    """Somebody else's progress is being told meanwhile: all there is to say is said at once."""
-    places = Places(code=Path(__file__).resolve().parents[2])
-    said = io.StringIO()
-    with redirect_stdout(said):
-        well = run_checks(places, Path(folder))
-    print(f"\n{said.getvalue()}", end="", flush=True)
-    return 0 if well else 1
-
-
 if __name__ == "__main__":
-    sys.exit(_main(sys.argv[1]))
+    sys.exit(0 if run_checks(Places(code=Path(__file__).resolve().parents[2]), Path(sys.argv[1])) else 1)

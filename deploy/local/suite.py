@@ -1,4 +1,7 @@
-"""`./dev test`: every test on throw-away servers, the checks beside the lab's, then one line that says how it went."""
+"""`./dev test`: every test on throw-away servers, then one line that says how it went.
+
+Beside the lab's tests, which mostly wait for packets, goes what computes: the checks, and the tests of arithmetic.
+"""
 
 import os
 import shutil
@@ -9,6 +12,7 @@ from pathlib import Path
 from time import monotonic
 
 from deploy.local import netlab
+from deploy.local.aside import aside
 from deploy.local.places import Places
 from deploy.local.process import Job, fault_of, run_to_the_end
 from deploy.local.workshop import open_workshop, tool_environment, workshop_to_ourselves
@@ -42,32 +46,28 @@ def _run_all(places: Places, arguments: Sequence[str]) -> dict[str, bool]:
     try:
         pytest = [*_PYTEST, "-o", f"cache_dir={places.state}/caches/pytest"]
         if arguments:
-            return _run_tests(pytest, arguments, workshop, env)
+            return _run_chosen(pytest, arguments, workshop, env)
         return {
-            **_run_tests(pytest, (), workshop, env, beside_lab={"checks": _checks(places, workshop)}),
+            **_run_whole(pytest, places, workshop, env),
             "frontend": _quiet(("npm", "test", "--silent"), workshop / "frontend", env),
         }
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _checks(places: Places, workshop: Path) -> Job:
-    command = (sys.executable, "-m", "deploy.local.checks", str(workshop))
-    return Job(command=command, env=os.environ, cwd=places.code, prepare=_make_way)
+def _run_whole(pytest: Sequence[str], places: Places, workshop: Path, env: Mapping[str, str]) -> dict[str, bool]:
+    others = [f"--ignore={folder}" for folder in (netlab.FOLDER, *netlab.ARITHMETIC)]
+    beside = {
+        "checks": aside((sys.executable, "-m", "deploy.local.checks", str(workshop)), env=os.environ, cwd=places.code),
+        "arithmetic": aside([*pytest, *netlab.ARITHMETIC], env=env, cwd=workshop),
+    }
+    codes = _stream({"tests": Job(command=[*pytest, *others], env=env, cwd=workshop)})
+    codes |= _stream_lab([*pytest, *_IN_LAB, netlab.FOLDER], workshop, env, beside)
+    return {name: code == 0 for name, code in codes.items()}
 
 
-def _make_way() -> None:
-    """Works only while a processor has nothing else to do, and leaves it at once to whoever wakes."""
-    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-
-
-def _run_tests(
-    pytest: Sequence[str],
-    arguments: Sequence[str],
-    workshop: Path,
-    env: Mapping[str, str],
-    *,
-    beside_lab: Mapping[str, Job] | None = None,
+def _run_chosen(
+    pytest: Sequence[str], arguments: Sequence[str], workshop: Path, env: Mapping[str, str]
 ) -> dict[str, bool]:
     """The tests that are asked for, out of the lab and in it. What is chosen by name need not be in both."""
     others, lab = netlab.share(arguments, workshop)
@@ -75,8 +75,8 @@ def _run_tests(
     if others is not None:
         codes |= _stream({"tests": Job(command=[*pytest, *others], env=env, cwd=workshop)})
     if lab is not None:
-        codes |= _stream_lab([*pytest, *_IN_LAB, *lab], workshop, env, beside_lab or {})
-    if arguments and any(code == 0 for code in codes.values()):
+        codes |= _stream_lab([*pytest, *_IN_LAB, *lab], workshop, env, {})
+    if any(code == 0 for code in codes.values()):
         codes = {name: code for name, code in codes.items() if code != netlab.NO_TESTS}
     return {name: code == 0 for name, code in codes.items()}
 

@@ -5,6 +5,7 @@ import pytest
 
 from deploy.local import checks
 from deploy.local.checks import CHECKS, REQUIREMENTS, Check
+from deploy.local.places import Places
 from deploy.local.process import fault_of
 from deploy.local.tests.rig import CODE
 
@@ -37,13 +38,12 @@ def test_every_requirement_file_is_compared() -> None:
 
 
 @pytest.mark.parametrize(("ends", "mark"), [(0, "✓"), (1, "✗")])
-def test_beside_others_all_is_said_at_once_and_the_exit_code_is_the_verdict(
+def test_of_each_check_is_said_how_it_went_and_of_all_in_the_last_line(
     ends: int, mark: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setattr(checks, "CHECKS", (Check(name="made up", command=("sh", "-c", f"exit {ends}")),))
     monkeypatch.setattr(checks, "compare_requirements", lambda places, workshop: "")
-    assert checks._main(str(tmp_path)) == ends
+    assert checks.run_checks(Places(code=CODE), tmp_path) is not bool(ends)
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == ""
     assert said[-1].startswith(f"checks: {2 - ends} passed, {ends} failed")
     assert [line.split()[0] for line in said if "made up" in line] == [mark]

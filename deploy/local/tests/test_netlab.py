@@ -1,7 +1,5 @@
 """Which tests run in the lab and which do not, and what is said where the lab cannot run."""
 
-import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +8,7 @@ import pytest
 from deploy.local import netlab, suite
 from deploy.local.places import Places
 from deploy.local.process import Job
+from deploy.local.tests.rig import CODE
 
 LAB = netlab.FOLDER
 
@@ -71,28 +70,35 @@ def test_one_of_both_runs_may_have_no_tests_but_not_both(
 
     monkeypatch.setattr(suite, "_stream", stream)
     monkeypatch.setattr(netlab, "way", lambda: ((), lambda: None))
-    assert all(suite._run_tests(["pytest"], ["-k", "x"], tmp_path, {}).values()) is well
+    assert all(suite._run_chosen(["pytest"], ["-k", "x"], tmp_path, {}).values()) is well
 
 
-def test_the_whole_suite_has_tests_in_both_and_checks_beside_those_in_the_lab(
+def test_in_the_whole_suite_what_computes_goes_on_beside_the_lab(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    said: list[list[str]] = []
+    said: list[Mapping[str, Job]] = []
 
     def stream(jobs: Mapping[str, Job]) -> dict[str, int | None]:
-        said.append(sorted(jobs))
-        return {name: {"tests": 5, "checks": 1, "lab": 0}[name] for name in jobs}
+        said.append(jobs)
+        return {name: {"tests": 5, "arithmetic": 0, "checks": 1, "lab": 0}[name] for name in jobs}
 
     monkeypatch.setattr(suite, "_stream", stream)
     monkeypatch.setattr(netlab, "way", lambda: ((), lambda: None))
-    checks = {"checks": suite._checks(Places(code=tmp_path), tmp_path)}
-    results = suite._run_tests(["pytest"], (), tmp_path, {}, beside_lab=checks)
-    assert results == {"tests": False, "checks": False, "lab": True}
-    assert said == [["tests"], ["checks", "lab"]]
+    results = suite._run_whole(["pytest"], Places(code=tmp_path), tmp_path, {})
+    assert results == {"tests": False, "arithmetic": True, "checks": False, "lab": True}
+    assert [sorted(jobs) for jobs in said] == [["tests"], ["arithmetic", "checks", "lab"]]
 
 
-def test_checks_beside_the_lab_work_only_while_nobody_else_does(tmp_path: Path) -> None:
-    prepare = suite._checks(Places(code=tmp_path), tmp_path).prepare
-    asked = "import os; print(os.sched_getscheduler(0) == os.SCHED_IDLE)"
-    done = subprocess.run([sys.executable, "-c", asked], preexec_fn=prepare, capture_output=True, text=True)
-    assert done.stdout == "True\n"
+def test_no_test_of_the_whole_suite_is_left_out_or_run_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    jobs: dict[str, Job] = {}
+
+    def stream(more: Mapping[str, Job]) -> dict[str, int | None]:
+        jobs.update(more)
+        return dict.fromkeys(more, 0)
+
+    monkeypatch.setattr(suite, "_stream", stream)
+    monkeypatch.setattr(netlab, "way", lambda: ((), lambda: None))
+    suite._run_whole(["pytest"], Places(code=tmp_path), tmp_path, {})
+    ignored = {word.removeprefix("--ignore=") for word in jobs["tests"].command if word.startswith("--ignore=")}
+    chosen = [word for name in ("arithmetic", "lab") for word in jobs[name].command if (CODE / word).is_dir()]
+    assert sorted(ignored) == sorted(chosen) == sorted((LAB, *netlab.ARITHMETIC))
