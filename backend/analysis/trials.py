@@ -15,11 +15,10 @@ _SLOWER = (AlertClass.SLOWDOWN, AlertClass.REGRESSION, AlertClass.REGIONAL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What came of a step: minutes until it was told and until it was confirmed (None: never), how many rounds of tests
-    beside the truth it was placed, its size in per cent, and how many alerts were told in all."""
+    """What came of a step: minutes until it was told (None: never), how many rounds of tests beside the truth it was
+    placed, its size in per cent, and how many alerts were told in all."""
 
     told_min: float | None
-    confirmed_min: float | None
     beside_rounds: float | None
     change_pct: float | None
     alerts: int
@@ -46,11 +45,9 @@ def find_step(world: World, seed: int, factor: float) -> Found:
     ]
     slower = next((alert for alert in since if alert.alert_class in _SLOWER), None)
     if slower is None:
-        return Found(told_min=None, confirmed_min=None, beside_rounds=None, change_pct=None, alerts=len(since))
-    confirmed_at = slower.confirmed_at
+        return Found(told_min=None, beside_rounds=None, change_pct=None, alerts=len(since))
     return Found(
         told_min=(slower.opened_at - START - at) / 60,
-        confirmed_min=None if confirmed_at is None else (confirmed_at - START - at) / 60,
         beside_rounds=(slower.change_at - START - at) / world.interval_s,
         change_pct=slower.change_pct,
         alerts=len(since),

@@ -29,7 +29,6 @@ class Bootstrapped:
     email: str
     password: str | None
     regions: tuple[tuple[Region, Credentials | None], ...]
-    accounts_restored: int
 
 
 @transaction.atomic
@@ -41,10 +40,8 @@ def bootstrap(*, organisation: str, email: str, regions: Sequence[NamedRegion], 
     home = accounts.create_organisation(actor=None, name=organisation)
     password = _owner(home, email)
     made = tuple(_region(wanted, rotate=rotate) for wanted in regions)
-    restored = actions.restore_broker_accounts()
-    return Bootstrapped(
-        organisation=home, email=email.lower(), password=password, regions=made, accounts_restored=restored
-    )
+    actions.restore_broker_accounts()
+    return Bootstrapped(organisation=home, email=email.lower(), password=password, regions=made)
 
 
 def agent_broker_url(credentials: Credentials) -> str:

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 from backend.accounts.models import Organisation
 from backend.gates.documents import RuleFound, rule_found
-from backend.gates.models import OPEN, BaselineMode, Gate, GateRule, GateRun, RunState, Side
+from backend.gates.models import BaselineMode, Gate, GateRule, GateRun, RunState, Side
 from backend.gates.outcome import conclusion, exit_code
 from backend.gates.rounds import rounds_of
 from backend.gates.wording import rule_sentence
@@ -133,7 +133,7 @@ def gates(
     *,
     site: Site | None = None,
     before: tuple[datetime, int] | None = None,
-    limit: int = 50,
+    limit: int,
 ) -> list[GateLine]:
     """Gates, the newest first; `before` is the time and number of the last one seen. One statement."""
     found = Gate.objects.filter(organisation=organisation)
@@ -146,11 +146,6 @@ def gates(
         GateLine(gate=line, site=line.site, deploy=line.deploy, exit_code=exit_code(line), conclusion=conclusion(line))
         for line in lines
     ]
-
-
-def open_gates(organisation: Organisation) -> int:
-    """How many are under way. One statement."""
-    return Gate.objects.filter(organisation=organisation, status__in=OPEN).count()
 
 
 def _rule_view(rule: GateRule, *, is_open: bool) -> RuleView:

@@ -80,10 +80,6 @@ class Inbox:
     muted: tuple[Line, ...]
     over: tuple[Line, ...]
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.loud or self.watched or self.muted or self.over)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, Max, Q
-from django.utils import timezone
 
 from backend.accounts.models import Organisation
 from backend.alerts.models import Channel, Maintenance, Rule
@@ -141,15 +140,6 @@ def maintenance_windows(organisation: Organisation, site: Site | None = None) ->
     if site is not None:
         found = found.filter(Q(site=site) | Q(site=None))
     return list(found.select_related("site", "created_by").order_by("-ends_at")[:MAX_WINDOWS])
-
-
-def current_maintenance(organisation: Organisation, site: Site | None = None) -> list[Maintenance]:
-    """Windows that go on now. One statement."""
-    now = timezone.now()
-    going_on = Maintenance.objects.filter(organisation=organisation, starts_at__lte=now, ends_at__gt=now)
-    if site is not None:
-        going_on = going_on.filter(Q(site=site) | Q(site=None))
-    return list(going_on.select_related("site").order_by("ends_at"))
 
 
 def maintenance_window(organisation: Organisation, public_id: UUID) -> Maintenance | None:

@@ -171,7 +171,6 @@ class _Reader:
             return
         self._answer(hop, response)
         hop.kind = str(params.get("type", hop.kind))
-        hop.responded_us = monotonic_us(params.get("timestamp"))
         hop.has_extra_request = hop.has_extra_response = bool(params.get("hasExtraInfo"))
 
     def _answer(self, hop: Exchange, response: Json) -> None:
@@ -253,7 +252,6 @@ class _Reader:
         hop, response = self._last(str(params.get("requestId"))), params.get("response")
         if hop is not None and isinstance(response, dict):
             self._answer(hop, response)
-            hop.responded_us = monotonic_us(params.get("timestamp"))
             sent = response.get("requestHeaders")
             hop.request_headers = sent if isinstance(sent, dict) else hop.request_headers
 

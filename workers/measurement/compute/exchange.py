@@ -61,7 +61,6 @@ class Exchange:
     has_extra_request: bool = False
     has_extra_response: bool = False
     net_started_us: int | None = None
-    responded_us: int | None = None
     heard_us: int | None = None
     ended_us: int | None = None
     transferred_bytes: int | None = None

@@ -21,9 +21,6 @@ HERO = Slow(body=picture(600, 400), kind="image/png", think_s=SLOW_S, headers=KE
 LARGE = Slow(body=noise(900, 600), kind="image/png", headers=KEPT)
 SHEET = styles(think_s=SLOW_S)
 FONT = Slow(body=b"x" * 3000, kind="font/woff2", think_s=SLOW_S, headers=KEPT)
-SPRITE = Slow(
-    body=b"<svg xmlns='http://www.w3.org/2000/svg'><symbol id='a'/></svg>", kind="image/svg+xml", headers=KEPT
-)
 SHOWN = "<img src=/hero.png width=600 height=400>"
 SMALL = "<img src=/large.png width=100 height=66>"
 FACE = "<style>@font-face { font-family: F; src: url(/f.woff2); font-display: swap } body { font-family: F }</style>"
