@@ -182,7 +182,7 @@ def test_a_ca_file_without_certificates_is_told_before_any_page_is_loaded(tmp_pa
     assert workspaces() <= before
 
 
-def test_directories_of_processes_that_are_gone_are_swept_and_those_of_the_living_kept(tmp_path: Path) -> None:
+def test_directories_of_processes_that_are_gone_are_swept_and_those_of_the_living_kept() -> None:
     ours = Workspace(None)
     dead = Path(tempfile.mkdtemp(prefix=f"firstbyte-browser-{2**22 + os.getpid()}-"))
     sweep()

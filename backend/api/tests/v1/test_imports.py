@@ -146,7 +146,7 @@ def test_it_can_be_deleted(program: Program) -> None:
         assert problem_of(program.get(f"imports/{one['id']}{path}"))["status"] == 404
 
 
-def test_reading_files_has_a_limit_of_its_own(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_files_has_a_limit_of_its_own(program: Program) -> None:
     assert limits.IMPORTS in limits.POLICIES
     answer = program.post("imports", samples.devtools())
     assert '"imports";q=120;w=3600' in answer.headers["RateLimit-Policy"]

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 from django.db import connection
 from jsonschema_rs import Draft202012Validator
-from pytest_django import DjangoAssertNumQueries, Settings
+from pytest_django import DjangoAssertNumQueries
 
 from backend.api.tests.v1.calling import Program, problem_of
 from backend.api.tests.v1.world import PICTURE, World
@@ -106,9 +106,7 @@ def test_a_run_that_was_carried_out_may_be_kept_for_good(program: Program, world
     assert "immutable" in program.get(path).headers["Cache-Control"]
 
 
-def test_who_has_the_archive_costs_no_unpacking(
-    program: Program, world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_has_the_archive_costs_no_unpacking(program: Program, world: World) -> None:
     path = f"runs/{world.page_run.run_id}/har"
     etag = program.get(path).headers["ETag"]
     RunDocument.objects.all().delete()
@@ -252,7 +250,7 @@ def test_the_archive_is_valid_and_named_for_its_run(program: Program, world: Wor
 
 
 @pytest.mark.parametrize("kind", ["screenshot", "film"])
-def test_a_picture_is_hostile(program: Program, world: World, settings: Settings, kind: str) -> None:
+def test_a_picture_is_hostile(program: Program, world: World, kind: str) -> None:
     answer = program.get(f"runs/{world.page_run.run_id}/{kind}")
     assert answer.headers["Content-Type"] == "image/jpeg"
     assert answer.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
