@@ -15,7 +15,7 @@ _CHUNK = 1_000
 _ENROL = """
 WITH fresh AS (
     SELECT m.id, m.kind, m.site_id, s.organisation_id FROM sites_monitor m JOIN sites_site s ON s.id = m.site_id
-    WHERE s.status = 'active' AND m.kind <> 'pair' AND (%(site)s::bigint IS NULL OR s.id = %(site)s)
+    WHERE s.status = 'active' AND m.kind <> 'pair'
         AND NOT EXISTS (SELECT FROM alerts_watch w WHERE w.monitor_id = m.id)
     ORDER BY m.id LIMIT %(limit)s
 ), watch AS (
@@ -40,13 +40,12 @@ WHERE NOT EXISTS (
 
 
 @transaction.atomic
-def enrol(now: datetime, *, site_id: int | None = None) -> int:
+def enrol(now: datetime) -> int:
     """Watches active monitors that nobody watches; how many sites are new. Harmless to repeat, by several at a time.
 
     A new site gets its rules once, and an organisation with its first site: those that a person deletes stay deleted.
     """
-    parameters = {"now": now, "site": site_id, "limit": _CHUNK}
-    new = fetch(_ENROL, parameters)
+    new = fetch(_ENROL, {"now": now, "limit": _CHUNK})
     rules = [_rule(kind, organisation, site) for organisation, site, _ in new for kind in DEFAULTS_OF_SITE]
     organisations = sorted({organisation for organisation, _, is_first in new if is_first})
     rules += [_rule(kind, organisation, None) for organisation in organisations for kind in DEFAULTS_OF_ORGANISATION]

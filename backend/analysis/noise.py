@@ -11,6 +11,8 @@ Floats = NDArray[np.float64]
 MAD_OF_SD = NormalDist().inv_cdf(0.75)
 # From the tenth to the ninetieth percentile of a normal distribution, in standard deviations.
 _DECILE_SPAN = 2 * NormalDist().inv_cdf(0.9)
+# Of pulling the centre of `huber_mean` towards where it belongs.
+_ROUNDS = 4
 
 
 def median(values: Floats) -> float:
@@ -35,10 +37,10 @@ def scatter(values: Floats) -> float:
     return max(mad_sd(values), float(high - low) / _DECILE_SPAN)
 
 
-def huber_mean(values: Floats, *, clip: float, rounds: int = 4) -> float:
+def huber_mean(values: Floats, *, clip: float) -> float:
     """The centre from which deviations, clipped at `clip`, are zero on average."""
     centre = median(values)
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         centre += float(np.clip(values - centre, -clip, clip).mean())
     return centre
 

@@ -17,7 +17,7 @@ _LIBC = ctypes.CDLL(None, use_errno=True)
 Check = Callable[[], bool]
 Prepare = Callable[[], object]
 # How much of a failed step's output is shown.
-TAIL_LINES = 15
+_TAIL_LINES = 15
 _TAIL_BYTES = 16 * 1024
 _POLL_S = 0.05
 
@@ -160,17 +160,17 @@ def exit_words(code: int) -> str:
     return f"exit code {code}" if code >= 0 else f"killed by {signal.Signals(-code).name}"
 
 
-def last_lines(text: str, lines: int = TAIL_LINES) -> str:
+def last_lines(text: str) -> str:
     """The end of an output, indented, to stand under a sentence."""
-    return "\n".join(f"    {line}" for line in text[-_TAIL_BYTES:].rstrip().splitlines()[-lines:])
+    return "\n".join(f"    {line}" for line in text[-_TAIL_BYTES:].rstrip().splitlines()[-_TAIL_LINES:])
 
 
-def tail(path: Path, lines: int = TAIL_LINES) -> str:
+def tail(path: Path) -> str:
     """The end of a log, indented; empty when there is none."""
     try:
         with path.open("rb") as file:
             file.seek(max(0, path.stat().st_size - _TAIL_BYTES))
-            return last_lines(file.read().decode(errors="replace"), lines)
+            return last_lines(file.read().decode(errors="replace"))
     except FileNotFoundError:
         return ""
 

@@ -80,19 +80,15 @@ class Namespace:
         self,
         command: Sequence[str],
         *,
-        env: dict[str, str] | None = None,
         stdout: int | IO[bytes] | None = None,
         stderr: int | IO[bytes] | None = None,
-        pass_fds: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
         """Starts a program inside. It is killed when this namespace is closed or this process ends."""
         ours, theirs = os.pipe()
         with open(ours, "rb") as guard:
             try:
                 process = self.call(
-                    lambda: subprocess.Popen(
-                        _guarded(command), env=env, stdin=theirs, stdout=stdout, stderr=stderr, pass_fds=pass_fds
-                    )
+                    lambda: subprocess.Popen(_guarded(command), stdin=theirs, stdout=stdout, stderr=stderr)
                 )
             finally:
                 os.close(theirs)

@@ -12,6 +12,7 @@ from workers.measurement.wire import WireError
 
 log = logging.getLogger(__name__)
 
+_MOST = 5
 _NEWEST = f"""
 SELECT run.run_id, document.document FROM unnest(%(regions)s::bigint[]) AS place (region_id),
 LATERAL (
@@ -20,15 +21,15 @@ LATERAL (
         AND {AT_HOME_SQL}
     ORDER BY scheduled_for DESC, attempt DESC LIMIT 1
 ) run JOIN runs_rundocument document ON document.run_id = run.run_id AND document.scheduled_for = run.scheduled_for
-ORDER BY run.scheduled_for DESC LIMIT %(limit)s
+ORDER BY run.scheduled_for DESC LIMIT {_MOST}
 """
 
 
-def newest_measurements(monitor: Monitor, *, limit: int = 5) -> list[Measurement]:
+def newest_measurements(monitor: Monitor) -> list[Measurement]:
     """What the last measured runs saw, one a region, the newest first. Two statements."""
     regions = [region.pk for region in usable_regions(monitor.site.organisation)]
     found = []
-    for run_id, document in fetch(_NEWEST, {"regions": regions, "monitor": monitor.pk, "limit": limit}):
+    for run_id, document in fetch(_NEWEST, {"regions": regions, "monitor": monitor.pk}):
         try:
             outcome = unpack(bytes(document)).outcome
         except (WireError, DocumentError):

@@ -37,11 +37,11 @@ class Plant:
 
 
 @contextmanager
-def running_plant(monitors: int = 600) -> Iterator[Plant]:
-    """So many monitors in two regions, every 30 seconds from now on: 40 slots a second. An agent in each region."""
+def running_plant() -> Iterator[Plant]:
+    """600 monitors in two regions, every 30 seconds from now on: 40 slots a second. An agent in each region."""
     fleet = make_fleet("eu", "us")
     since = timezone.now()
-    schedule(fleet, make_monitors(fleet, monitors, interval_s=INTERVAL_S), now=since)
+    schedule(fleet, make_monitors(fleet, 600, interval_s=INTERVAL_S), now=since)
     Schedule.objects.update(next_at=F("next_at") + timedelta(seconds=INTERVAL_S))
     plant = Plant(fleet=fleet, since=since, agents=[SimulatedAgent(region) for region in fleet.regions])
     for agent in plant.agents:

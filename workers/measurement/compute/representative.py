@@ -43,13 +43,13 @@ class Spread:
     high: float
 
 
-def representative(samples: Sequence[ViewSample], state: PageState = PageState.COLD) -> int | None:
-    """The number of the load whose view in this state has the least rank distance from the middle; None without one.
+def representative(samples: Sequence[ViewSample]) -> int | None:
+    """The number of the load whose cold view has the least rank distance from the middle; None without one.
 
     The distance is the sum over all metrics of how far a view's rank is from the middle rank; equal values share
     their mean rank, and one that never came ranks behind all that did. Of equals the earlier load is taken.
     """
-    valid = _valid(samples, state)
+    valid = _valid(samples, PageState.COLD)
     distances = [0.0] * len(valid)
     for metric in METRICS.values():
         values = [metric(view) for view in valid]

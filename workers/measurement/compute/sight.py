@@ -78,7 +78,7 @@ def with_sight(
     progress: VisualProgress,
     *,
     zero: Zero | None,
-    until_us: int | None = None,
+    until_us: int | None,
     secrets: frozenset[str] = frozenset(),
 ) -> PageMeasurement:
     """The page with what was seen of it, except for the film, whose size only its picture tells. It was looked at until

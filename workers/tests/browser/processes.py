@@ -29,12 +29,10 @@ def descendants(root: int | None = None) -> list[int]:
     return found
 
 
-def browsers(root: int | None = None) -> list[int]:
+def browsers() -> list[int]:
     """Chromium's main processes."""
-    return [
-        pid for pid in descendants(root) if "--remote-debugging-pipe" in command(pid) and "--type=" not in command(pid)
-    ]
+    return [pid for pid in descendants() if "--remote-debugging-pipe" in command(pid) and "--type=" not in command(pid)]
 
 
-def renderers(root: int | None = None) -> list[int]:
-    return [pid for pid in descendants(root) if "--type=renderer" in command(pid)]
+def renderers() -> list[int]:
+    return [pid for pid in descendants() if "--type=renderer" in command(pid)]

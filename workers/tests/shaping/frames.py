@@ -25,9 +25,9 @@ def frame(
     return _ipv4(TCP, source + destination, header + bytes(6) + options + bytes(payload))
 
 
-def datagram(*, up: bool = True, port: int = 40_000, payload: int = 30) -> bytes:
+def datagram(*, up: bool = True, payload: int = 30) -> bytes:
     """A UDP datagram between the client's port and the server's 53."""
-    ends, ports = (CLIENT + SERVER, (port, 53)) if up else (SERVER + CLIENT, (53, port))
+    ends, ports = (CLIENT + SERVER, (40_000, 53)) if up else (SERVER + CLIENT, (53, 40_000))
     return _ipv4(UDP, ends, struct.pack("!HHHH", *ports, 8 + payload, 0) + bytes(payload))
 
 

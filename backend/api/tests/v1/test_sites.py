@@ -26,8 +26,8 @@ def faults(answer: Any) -> list[str]:
     return [fault["pointer"] for fault in found["errors"]]
 
 
-def monitor_of(world: World, program: Program, kind: str = "page") -> tuple[str, dict[str, Any]]:
-    path = f"monitors/{world.monitor(kind).public_id}"
+def monitor_of(world: World, program: Program) -> tuple[str, dict[str, Any]]:
+    path = f"monitors/{world.monitor('page').public_id}"
     return path, program.get(path).json()
 
 
