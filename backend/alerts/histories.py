@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from backend.alerts.judgement.steps import PHASES
 from backend.alerts.metrics import METRICS
 from backend.analysis.history import Series
 from backend.runs.sql import Row, fetch
 from backend.sites.models import Site
 from backend.sites.queries import deploys_between
 
-PHASES = ("dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms")
 # These end with the first byte: what the body takes is no part of them.
 _WITHOUT_BODY = frozenset({"ttfb_ms", "wait_ms", "tls_ms", "connect_ms", "dns_ms", "rtt_ms"})
 # Attribution needs a picture of before and after, not every run of a week.

@@ -18,7 +18,7 @@ BLOCK = 5
 # Beyond so many deviations a value is an outlier, and counts as if it were this far out.
 _CLIP = 3.0
 # No clock is better than this, however much alike the values are.
-_LEAST_SD = 0.005
+LEAST_SD = 0.005
 # What batches of real sites vary by (measured), and how many batches seen weigh as much as this belief.
 _USUAL_BATCH_SD, _BELIEF = 0.03, 8.0
 # So many deviations above the usual no longer are chance.
@@ -86,7 +86,7 @@ def _scales(regions: Sequence[Floats]) -> Floats:
     deviations = [values - np.median(values) for values in regions]
     together = scatter(np.concatenate(deviations))
     scales = [scatter(values) if values.size >= _FEW else together for values in regions]
-    return np.maximum(scales, _LEAST_SD)
+    return np.maximum(scales, LEAST_SD)
 
 
 def _blocks(values: Floats, scale: float) -> Floats:

@@ -18,7 +18,7 @@ from backend.analysis.gate_estimate import (
     logarithms,
     refuse_failures,
 )
-from backend.analysis.gate_noise import Noise
+from backend.analysis.gate_noise import LEAST_SD, Noise
 from backend.analysis.gate_types import Comparison, Values
 from backend.analysis.noise import Floats, scatter
 
@@ -27,8 +27,6 @@ from backend.analysis.noise import Floats, scatter
 _OWN_SD, _OWN_FREEDOM = 0.01, 100.0
 # Beyond so many deviations a difference counts as if it were this far out.
 _CLIP = 4.0
-# No clock is better than this, however much alike the differences are.
-_LEAST_SD = 0.005
 # Fewer squares than this say too little of how much they scatter.
 _LEAST_FREEDOM = 6
 # A region with so many differences has a deviation of its own; that of fewer is what all regions have together.
@@ -104,9 +102,9 @@ def _refuse_too_few(count: int, regions: int) -> None:
 def _scatter(differences: Sequence[Floats], shifts: Sequence[float]) -> tuple[Floats, float]:
     """The deviation of differences by region, and how many squares they are known by."""
     beside = [values - shift for values, shift in zip(differences, shifts, strict=True)]
-    limit = _CLIP * max(scatter(np.concatenate(beside)), _LEAST_SD)
+    limit = _CLIP * max(scatter(np.concatenate(beside)), LEAST_SD)
     sums = np.array([float((np.clip(values, -limit, limit) ** 2).sum()) for values in beside])
     free = np.array([values.size - 1 for values in beside])
     together = sums.sum() / free.sum()
     squares = np.where(free >= _MANY, np.maximum(sums / np.maximum(free, 1), together / 2), together)
-    return np.maximum(squares**0.5, _LEAST_SD), float(free.sum())
+    return np.maximum(squares**0.5, LEAST_SD), float(free.sum())

@@ -4,12 +4,13 @@ An hour is written when it is over, and once more two hours long, a day for one 
 are in the runs only.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from math import log
 
 from backend.analysis.sketch import GAMMA
 from backend.runs.partitions import retention_start
 from backend.runs.queries.series import METRICS
+from backend.runs.slots import EPOCH
 from backend.runs.sql import execute, fetch
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -17,7 +18,6 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 _AGAIN = {HOUR: 2, DAY: 1}
 # The sweeper has other duties: after a long pause the rest follows at its next turns.
 _STRETCHES_AT_ONCE = 48
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _VALUES = ", ".join(f"('{metric}', {metric})" for metric in METRICS)
 _ROLL_UP = f"""
@@ -63,7 +63,7 @@ def _due(now: datetime, width: timedelta) -> list[datetime]:
 
 
 def _begin(at: datetime, width: timedelta) -> datetime:
-    return _EPOCH + (at - _EPOCH) // width * width
+    return EPOCH + (at - EPOCH) // width * width
 
 
 def _newest(width: timedelta) -> datetime | None:

@@ -20,7 +20,7 @@ from workers.browser.own_headers import OwnHeaders, own_headers
 from workers.browser.picture import picture_of
 from workers.browser.recorder import BINDING, EVENTS, Recorder
 from workers.browser.settings import BrowserSettings
-from workers.browser.stock import Stock, take_stock
+from workers.browser.stock import WORLD, Stock, take_stock
 from workers.browser.watch import Watch
 from workers.browser.workers import Workers
 from workers.measurement.captures_page import DevToolsEvent, PageCapture
@@ -30,7 +30,6 @@ from workers.measurement.messages import ProgressStage, RunRequest
 Tell = Callable[[ProgressStage, int | None], None]
 T = TypeVar("T")
 
-_WORLD = "firstbyte"
 _SCRIPTS = Path(__file__).parent / "scripts"
 # How long a page that has done its loading may take to answer for its text, its picture, its end.
 _PATIENCE_S = 5.0
@@ -148,8 +147,8 @@ class PageLoad:
             cdp.send("Network.enable", {"maxPostDataSize": 0}),
             cdp.send("Page.enable"),
             cdp.send("Runtime.enable"),
-            cdp.send("Runtime.addBinding", {"name": BINDING, "executionContextName": _WORLD}),
-            cdp.send("Page.addScriptToEvaluateOnNewDocument", {"source": _INJECTION, "worldName": _WORLD}),
+            cdp.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD}),
+            cdp.send("Page.addScriptToEvaluateOnNewDocument", {"source": _INJECTION, "worldName": WORLD}),
             introduce(cdp, request, self._version),
             Workers(cdp, recorder.take).start(),
         )

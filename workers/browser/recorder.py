@@ -12,7 +12,7 @@ from workers.measurement.compute.exchange import CARRIED
 Json = dict[str, Any]
 
 MAX_EVENTS = 40_000
-_MAX_URL_CHARS = 4096
+MAX_URL_CHARS = 4096
 # Of a document; the words that are painted first stand at its beginning.
 _MAX_PIECES = 1_000
 _LOAD = "Page.loadEventFired"
@@ -202,7 +202,7 @@ class Recorder:
 
 
 def _url_in(params: Json, name: str) -> str:
-    return str((params.get(name) or {}).get("url"))[:_MAX_URL_CHARS]
+    return str((params.get(name) or {}).get("url"))[:MAX_URL_CHARS]
 
 
 def _slim(method: str, params: Json) -> Json:
@@ -211,7 +211,7 @@ def _slim(method: str, params: Json) -> Json:
         request = dict(params.get("request") or {})
         request.pop("postData", None)
         request.pop("postDataEntries", None)
-        request["url"] = str(request.get("url", ""))[:_MAX_URL_CHARS]
+        request["url"] = str(request.get("url", ""))[:MAX_URL_CHARS]
         return {**params, "request": request}
     if method == "Network.responseReceivedExtraInfo":
         return {name: value for name, value in params.items() if name != "headersText"}

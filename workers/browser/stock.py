@@ -26,7 +26,8 @@ from workers.measurement.web_address import host_of
 Ask = Callable[[str, dict[str, Any]], Awaitable[Mapping[str, Any] | None]]
 
 _DOCUMENT = (Path(__file__).parent / "scripts" / "stock.js").read_text("utf-8")
-_WORLD = "firstbyte"
+# The JavaScript world of what we run beside a page's own scripts.
+WORLD = "firstbyte"
 # A body is brought over from the page's process, and compressed here.
 MIN_TEXT_BYTES = 2_000
 MAX_TEXT_BYTES = 2_000_000
@@ -64,7 +65,7 @@ async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent])
 
 
 async def _document(ask: Ask, main_frame: str) -> Mapping[str, Any]:
-    world = await ask("Page.createIsolatedWorld", {"frameId": main_frame, "worldName": _WORLD})
+    world = await ask("Page.createIsolatedWorld", {"frameId": main_frame, "worldName": WORLD})
     if world is None:
         return {}
     context = {"contextId": world.get("executionContextId"), "returnByValue": True}

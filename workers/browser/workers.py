@@ -12,7 +12,7 @@ from typing import Any
 from playwright.async_api import CDPSession, Error
 
 from workers.browser.hearing import hear
-from workers.browser.recorder import EVENTS, SOCKET_MADE, WORKER_BEGAN
+from workers.browser.recorder import EVENTS, MAX_URL_CHARS, SOCKET_MADE, WORKER_BEGAN
 
 Json = dict[str, Any]
 Take = Callable[[str, Json], None]
@@ -28,7 +28,6 @@ _ATTACH: Json = {
 _RECEIVED = "Target.receivedMessageFromTarget"
 _MAX_DEPTH = 4
 _MAX_MESSAGE_CHARS = 1024 * 1024
-_MAX_URL_CHARS = 4096
 # Beyond these nobody is told whose a WebSocket is.
 _MAX_WORKERS = 1_000
 
@@ -68,7 +67,7 @@ class Workers:
     def _announce(self, session: str, params: Json) -> None:
         """So that it can be told who asked."""
         target = params.get("targetInfo") or {}
-        told = {"type": target.get("type"), "url": str(target.get("url", ""))[:_MAX_URL_CHARS]}
+        told = {"type": target.get("type"), "url": str(target.get("url", ""))[:MAX_URL_CHARS]}
         if len(self._known) < _MAX_WORKERS:
             self._known[session] = told
         self._take(WORKER_BEGAN, {"targetInfo": told})

@@ -14,6 +14,7 @@ from workers.measurement.connection import Connection, Header
 from workers.measurement.har_timing import UNKNOWN, earliest_us, places_of, timings_of
 from workers.measurement.messages import Hop
 from workers.measurement.redaction import REDACTED, Masks
+from workers.measurement.statuses import NOT_MODIFIED
 from workers.measurement.timing import Timing
 from workers.measurement.waterfall import Request, ServedFrom
 
@@ -24,7 +25,6 @@ _CACHES = {ServedFrom.MEMORY_CACHE: "memory", ServedFrom.DISK_CACHE: "disk"}
 _WITHOUT_BODY = frozenset({"GET", "HEAD"})
 _MAX_PARAMETERS = 200
 _MAX_COOKIES = 100
-_NOT_MODIFIED = 304
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def entry_of_request(row: Request, scene: Scene) -> Entry:
     entry["response"] = _response(row.status, row.response_headers, _Http(protocol, scene)) | {
         "content": {"size": _or_unknown(row.body_bytes), "mimeType": row.mime_type or "x-unknown"},
         "redirectURL": scene.masks.url(row.redirected_to or ""),
-        "bodySize": 0 if not from_network or row.status == _NOT_MODIFIED else UNKNOWN,
+        "bodySize": 0 if not from_network or row.status == NOT_MODIFIED else UNKNOWN,
     }
     if row.transferred_bytes is not None and from_network:
         entry["response"]["_transferSize"] = row.transferred_bytes

@@ -9,13 +9,12 @@ from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
 from backend.accounts.room import hold
 from backend.alerts.models import Maintenance
-from backend.alerts.models.rules import MAX_REASON_CHARS
+from backend.alerts.models.rules import MAX_REASON_CHARS, MAX_WINDOWS
 from backend.sites.models import Site
 from backend.texts import is_one_line
 
 MAX_LENGTH = timedelta(days=31)
 MAX_AHEAD = timedelta(days=366)
-MAX_WINDOWS = 200
 
 
 class MaintenanceError(ValueError):

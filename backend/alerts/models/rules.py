@@ -14,6 +14,8 @@ from backend.sites.models import Monitor, Site
 
 MAX_RULE_NAME_CHARS = 100
 MAX_REASON_CHARS = 200
+# So many of an organisation may lie ahead, and as many are listed.
+MAX_WINDOWS = 200
 
 
 class RuleKind(models.TextChoices):

@@ -11,11 +11,11 @@ from django.db.models import Count, Max, Q
 
 from backend.accounts.models import Organisation
 from backend.alerts.models import Channel, Maintenance, Rule
+from backend.alerts.models.rules import MAX_WINDOWS
 from backend.alerts.parameters import KINDS
 from backend.alerts.previewed import Kept, kept_of
 from backend.sites.models import Site
 
-MAX_WINDOWS = 200
 _OPEN = Count("members__incident", filter=Q(members__ended_at=None, members__incident__resolved_at=None), distinct=True)
 
 

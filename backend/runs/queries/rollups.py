@@ -2,15 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from backend.analysis import sketch
 from backend.runs.models import Rollup
 from backend.runs.queries.series import MAX_POINTS, METRICS, RegionSeries, SeriesPoint, by_region, points_of_runs
+from backend.runs.slots import EPOCH
 from backend.sites.models import Monitor
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _WIDTHS = (timedelta(hours=1), timedelta(days=1))
 # More than anybody has; of more, the oldest points are left out.
 _MAX_REGIONS = 100
@@ -38,7 +38,7 @@ def long_series(
 
 def _next_begin(at: datetime, width: timedelta) -> datetime:
     """When the first stretch at or after an instant begins."""
-    return _EPOCH - (_EPOCH - at) // width * width
+    return EPOCH - (EPOCH - at) // width * width
 
 
 def _point(rollup: Rollup, quantile: float) -> SeriesPoint:

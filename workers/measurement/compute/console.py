@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent
-from workers.measurement.compute.texts import REDACTED, plain, short_url
+from workers.measurement.compute.texts import plain, short_url
 from workers.measurement.page_view import MAX_CONSOLE_MESSAGES, ConsoleLevel, ConsoleMessage
+from workers.measurement.redaction import REDACTED
 
 CONSOLE_EVENTS = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
 MAX_TEXT_CHARS = 500

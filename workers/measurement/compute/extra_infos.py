@@ -6,10 +6,10 @@ They carry no hop number: each belongs to the hops that announce it, in order.
 from collections.abc import Callable, Iterator
 
 from workers.measurement.compute.exchange import Exchange, Json, monotonic_us
+from workers.measurement.statuses import NOT_MODIFIED
 
 # Two that are told of the same instant; what goes before it is the browser's own work.
 _SAME_US = 1_000
-_NOT_MODIFIED = 304
 # More is made up: Chrome follows twenty redirects, and each of these is held against every hop of its request.
 _MAX_EXTRAS = 256
 
@@ -72,7 +72,7 @@ def _hand_out_received(hops: list[Exchange], extras: list[Json], others: int) ->
 
 def _is_received_by(hop: Exchange, extra: Json) -> bool:
     status, told = extra.get("statusCode"), hop.number("status")
-    return status is None or told is None or status in (told, _NOT_MODIFIED)
+    return status is None or told is None or status in (told, NOT_MODIFIED)
 
 
 def _pairs(

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from workers.measurement.evidence import CertificateCompression, EarlyData
+from workers.measurement.tls_records import TLS13
 
 # RFC 8446, 4 and B.3, and RFC 8879, 4; a HelloRetryRequest is a ServerHello with this for its random (4.1.3).
 _SERVER_HELLO, _NEW_SESSION_TICKET, _ENCRYPTED_EXTENSIONS = b"\x02", b"\x04", b"\x08"
@@ -81,7 +82,7 @@ def tickets_of(messages: tuple[bytes, ...], version: str | None) -> Tickets:
     if not found:
         return Tickets(0)
     lifetime_s = int.from_bytes(found[-1][:4])
-    if version != "TLSv1.3":
+    if version != TLS13:
         return Tickets(len(found), lifetime_s or None)
     return Tickets(len(found), lifetime_s, _early_data_of(found[-1]))
 

@@ -9,6 +9,7 @@ from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.netlog_frames import Frames
 from workers.measurement.compute.netlog_links import follows
 from workers.measurement.compute.network_log import ABORTED, MAX_TRIES, NetHop, NetworkLog, Stretch
+from workers.measurement.statuses import WITHOUT_BODY
 
 # A page has thousands at most; a log of many hours may have more than anybody looks at.
 MAX_HOPS = 50_000
@@ -23,8 +24,6 @@ _MAX_LINES_CHARS = 16_000_000
 # What Chrome tells, there and on the console, of an answer other than 101.
 _UPGRADE_REFUSED = re.compile(r"Unexpected response code: (\d{3})$")
 _STATUS_LINE = re.compile(r"HTTP/(\d(?:\.\d)?) (\d{3})(?:\D|$)")
-# RFC 9110, 15.3.5 and 15.3.6: answers that never have a body.
-_BODYLESS = frozenset({204, 205})
 # How Chrome notes that a document or a worker asks: hashes of "blink_resource_loader" and "websocket_stream" (Chromium,
 # tools/traffic_annotation). Scripts of workers, documents, and what the browser itself asks for have others.
 _PAGES_OWN = frozenset({101_845_102, 17_188_928})
@@ -328,7 +327,7 @@ def _url(event: NetEvent) -> str:
 def _is_bodyless(hop: NetHop) -> bool:
     """Whether its answer has come and has no body (RFC 9110, 6.4.1)."""
     length = header_of(headers_in(hop.answer_lines), "content-length")
-    return hop.status in _BODYLESS or (hop.status is not None and (hop.method == "HEAD" or length == "0"))
+    return hop.status in WITHOUT_BODY or (hop.status is not None and (hop.method == "HEAD" or length == "0"))
 
 
 def _status_line(event: NetEvent) -> re.Match[str] | None:

@@ -14,6 +14,7 @@ from workers.measurement.compute.page import EMPTY_ERROR_PAGE, Page
 from workers.measurement.failure import Failure, FailureKind, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
 from workers.measurement.page_options import Protocol
+from workers.measurement.statuses import WITHOUT_BODY
 from workers.measurement.waterfall import Request
 
 Judge = Callable[[str], bool]
@@ -68,7 +69,6 @@ KINDS = {
     "ERR_INVALID_URL": FailureKind.INVALID_URL,
 }
 _BY_CERTIFICATE = {FailureKind.CERTIFICATE_EXPIRED, FailureKind.CERTIFICATE_UNTRUSTED}
-_WITHOUT_PAGE = {204, 205}
 _MAX_NAME_CHARS = 100
 
 
@@ -134,7 +134,7 @@ def _waits_for_black_hole(request: RunRequest, measured: PageMeasurement) -> boo
 
 def _net_failure(name: str, capture: PageCapture, measured: PageMeasurement) -> Failure:
     document = document_of(measured)
-    if name == "ERR_ABORTED" and document is not None and document.status in _WITHOUT_PAGE:
+    if name == "ERR_ABORTED" and document is not None and document.status in WITHOUT_BODY:
         return failure(FailureKind.PAGE_ERROR, f"status {document.status} has no page")
     kind = KINDS.get(name)
     if kind in _BY_CERTIFICATE:

@@ -8,16 +8,11 @@ from workers.measurement.compute.exchange import ON_THE_NETWORK, SERVICE_WORKER,
 from workers.measurement.compute.header_lines import header_of, headers_in
 from workers.measurement.compute.network_log import DOCUMENTS, NetHop, NetworkLog
 from workers.measurement.compute.untold import answer_in, is_cached
+from workers.measurement.statuses import NOT_MODIFIED, REDIRECTS, WITHOUT_BODY
 
 _ABORTED = "ERR_ABORTED"
-# RFC 9110, 15.3.5 and 15.3.6: answers that never have a body.
-_EMPTY = frozenset({204, 205})
-# RFC 9110, 15.4.5: nor has this, whose headers speak of what the cache holds.
-_UNCHANGED = 304
 # Chrome's names for redirects that it does not follow (net/base/net_error_list.h).
 _REFUSALS = frozenset({"ERR_UNSAFE_REDIRECT", "ERR_TOO_MANY_REDIRECTS", "ERR_INVALID_REDIRECT"})
-# RFC 9110, 15.4: those that are followed.
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 
 
 def settle(
@@ -129,13 +124,13 @@ def _is_begun_anew(exchange: Exchange, hop: NetHop) -> bool:
     """Whether the browser asks once more for what was answered, since the answer wants hints (Critical-CH): DevTools
     tells of a redirect in its place that nobody sent.
     """
-    is_told_to_lead = exchange.redirected_to is not None and exchange.number("status") in _REDIRECTS
-    return is_told_to_lead and hop.status is not None and hop.status not in _REDIRECTS
+    is_told_to_lead = exchange.redirected_to is not None and exchange.number("status") in REDIRECTS
+    return is_told_to_lead and hop.status is not None and hop.status not in REDIRECTS
 
 
 def _target_of(hop: NetHop) -> str | None:
     """Where it led. The redirect of a worker's script is followed by a request of its own."""
-    location = header_of(headers_in(hop.answer_lines), "location") if hop.status in _REDIRECTS else None
+    location = header_of(headers_in(hop.answer_lines), "location") if hop.status in REDIRECTS else None
     if hop.redirected_to is not None or location is None:
         return hop.redirected_to
     try:
@@ -163,7 +158,7 @@ def _settle_sizes(exchange: Exchange, hop: NetHop) -> None:
     whole = exchange.net_error is None and exchange.ended_us is not None
     head_bytes = exchange.number("encodedDataLength")
     if exchange.transferred_bytes in (None, head_bytes) and whole and head_bytes:
-        body_bytes = 0 if empty or hop.status == _UNCHANGED else _encoded_bytes(exchange, hop)
+        body_bytes = 0 if empty or hop.status == NOT_MODIFIED else _encoded_bytes(exchange, hop)
         # Where DevTools tells late, what it calls the head has the body in it.
         is_head_alone = exchange.transferred_bytes is None or (body_bytes or 0) > head_bytes
         if exchange.served_from in ON_THE_NETWORK and is_head_alone:
@@ -180,7 +175,7 @@ def _settle_received(exchange: Exchange, hop: NetHop) -> None:
 
 def _is_empty(exchange: Exchange) -> bool:
     length = header_of(exchange.response_headers, "content-length")
-    return exchange.number("status") in _EMPTY or length == "0" or exchange.method == "HEAD"
+    return exchange.number("status") in WITHOUT_BODY or length == "0" or exchange.method == "HEAD"
 
 
 def _was_whole(exchange: Exchange, hop: NetHop) -> bool:

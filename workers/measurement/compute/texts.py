@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from workers.measurement.connection import Header
+from workers.measurement.redaction import REDACTED
 
 MAX_URL_CHARS = 2048
 MAX_DATA_URL_CHARS = 80
 MAX_HEADERS = 64
+MAX_HEADER_NAME_CHARS = 128
 MAX_VALUE_CHARS = 1024
 MAX_TITLE_CHARS = 300
-REDACTED = "(redacted)"
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 
@@ -52,5 +53,5 @@ def headers_of(raw: object, *, secret: frozenset[str] = frozenset()) -> tuple[He
 
 
 def _header(name: object, value: Any, hidden: frozenset[str]) -> Header:
-    label = plain(name, 128)
+    label = plain(name, MAX_HEADER_NAME_CHARS)
     return Header(name=label, value=REDACTED if label.lower() in hidden else plain(value, MAX_VALUE_CHARS))

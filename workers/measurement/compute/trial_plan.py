@@ -18,6 +18,7 @@ from workers.measurement.thresholds import (
     SLOWER_TIMES,
     SLOWER_US,
 )
+from workers.measurement.tls_records import TLS13
 
 MAX_CONNECTIONS = 36
 # What rules ask for: seen three times of three; five resumptions that all failed; ten that failed sometimes.
@@ -31,7 +32,6 @@ _SUSPICIOUS_RTT = 0.5
 _DELAY_US = 25_000
 _SMALL_WINDOW_SEGMENTS = 9.5
 _USUAL_MSS = 1460
-_MODERN = "TLSv1.3"
 # A server that says these has answered what it will always answer.
 _FINAL = frozenset({FailureKind.TLS_ALERT, FailureKind.TLS_FAILED, FailureKind.TLS_NOT_SPOKEN})
 
@@ -186,7 +186,7 @@ def _next_elsewhere(made: list[TrialEvidence], scope: Scope) -> str | None:
 def _worth_compressing(seen: Sequence[TrialEvidence], scope: Scope) -> bool:
     least = QUIC_FIRST_FLIGHT_BYTES if scope.http3 else LARGE_CHAIN_BYTES
     return any(
-        shaken.version == _MODERN and (shaken.certificate_message_bytes or 0) > least
+        shaken.version == TLS13 and (shaken.certificate_message_bytes or 0) > least
         for one in seen
         if (shaken := one.handshake) is not None
     )
@@ -198,7 +198,7 @@ def _refused(trials: list[TrialEvidence]) -> bool:
 
 def _modern(seen: Sequence[TrialEvidence]) -> bool:
     first = next((one.handshake for one in seen if _secured(one)), None)
-    return first is not None and first.version == _MODERN
+    return first is not None and first.version == TLS13
 
 
 def _over_http2(seen: Sequence[TrialEvidence]) -> bool:

@@ -16,6 +16,9 @@ MAX_COUNT = 2**53
 # Between the year 1, where .NET's empty instant lies, and any day from 2000 to 2100.
 _SINCE_YEAR_ONE_MS = (63_082_281_600_000, 66_238_041_600_000)
 _MAX_DIGITS = 30
+_MAX_WORD_CHARS = 100
+# What is stored of an address is cut later, when it is known what it is.
+_MAX_URL_CHARS = 100_000
 _FIRST_YEAR, _LAST_YEAR = 2000, 2100
 
 
@@ -70,6 +73,16 @@ def text_or_none(fields: Fields, name: str, limit: int) -> str | None:
     """A text on one line, cut; None for what is none or empty."""
     value = fields.get(name)
     return plain(value, limit) if isinstance(value, str) and value else None
+
+
+def word_or_none(fields: Fields, name: str) -> str | None:
+    """A short text, such as a type's name."""
+    return text_or_none(fields, name, _MAX_WORD_CHARS)
+
+
+def url_or_none(fields: Fields, name: str) -> str | None:
+    """An address as the file has it."""
+    return text_or_none(fields, name, _MAX_URL_CHARS)
 
 
 def object_of(fields: Fields, name: str) -> Fields:

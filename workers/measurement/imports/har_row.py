@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from workers.measurement.compute.parser_place import parser_place
-from workers.measurement.compute.texts import plain
+from workers.measurement.compute.texts import MAX_HEADERS, plain
 from workers.measurement.connection import Header
 from workers.measurement.imports.draft import Draft
 from workers.measurement.imports.fields import (
@@ -21,10 +21,11 @@ from workers.measurement.imports.fields import (
     number_or_none,
     object_of,
     text_or_none,
+    url_or_none,
+    word_or_none,
 )
 from workers.measurement.imports.spans import Exchange, laid, placed
 from workers.measurement.imports.words import (
-    MAX_HEADERS,
     blocks_of,
     cache_of,
     flags_of,
@@ -35,15 +36,13 @@ from workers.measurement.imports.words import (
     type_of,
     url_of,
 )
+from workers.measurement.statuses import NOT_MODIFIED
 from workers.measurement.timing import Timing
 from workers.measurement.waterfall import ON_THE_NETWORK, Request, ServedFrom, TimingSource
 
-_MAX_WORD_CHARS = 100
-_MAX_URL_READ = 100_000
 # No load takes longer: what is further from its page's start was stamped by another clock.
 LONGEST = timedelta(days=1)
 _REDIRECTS = range(300, 400)
-_NOT_MODIFIED = 304
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +66,7 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
     if not isinstance(entry, dict):
         raise UnreadableError("it is not an object")
     request, response = object_of(entry, "request"), object_of(entry, "response")
-    url = text_or_none(request, "url", _MAX_URL_READ)
+    url = url_or_none(request, "url")
     if url is None:
         raise UnreadableError("request.url is missing")
     parts, protocol = parts_of(url), _protocol(entry, request, response)
@@ -96,7 +95,7 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
         mime_type=mime_type,
         transferred_bytes=_transferred(entry, response, served_from, dialect),
         body_bytes=_body_bytes(entry, response),
-        priority=text_or_none(entry, "_priority", _MAX_WORD_CHARS),
+        priority=word_or_none(entry, "_priority"),
         initiator_url=_initiator(entry.get("_initiator")),
         initiator_at=parser_place(object_of(entry, "_initiator")),
         blocking=blocking,
@@ -122,7 +121,7 @@ def _status(response: Fields) -> int | None:
 
 
 def _mime_type(response: Fields) -> str | None:
-    mime_type = text_or_none(object_of(response, "content"), "mimeType", _MAX_WORD_CHARS)
+    mime_type = word_or_none(object_of(response, "content"), "mimeType")
     return None if mime_type in ("x-unknown", "x-application/unknown") else mime_type
 
 
@@ -198,14 +197,14 @@ def _transferred(entry: Fields, response: Fields, served_from: ServedFrom, diale
 def _redirected_to(url: str, status: int | None, response: Fields) -> str | None:
     """Some tools keep the header Location of any answer there."""
     target = text_or_none(response, "redirectURL", 4096)
-    if target is None or status not in _REDIRECTS or status == _NOT_MODIFIED:
+    if target is None or status not in _REDIRECTS or status == NOT_MODIFIED:
         return None
     return joined(url, target)
 
 
 def _failure(entry: Fields, response: Fields) -> str | None:
     for fields, name in ((entry, "_error"), (response, "_error"), (response, "_failureText")):
-        text = text_or_none(fields, name, _MAX_WORD_CHARS)
+        text = word_or_none(fields, name)
         if text is not None:
             return text.removeprefix("net::")
     return None
@@ -219,7 +218,7 @@ def _initiator(initiator: Any) -> str | None:
         return None
     frames = list_of(object_of(initiator, "stack"), "callFrames")
     calls = [frame for frame in frames[:50] if isinstance(frame, dict)]
-    url = next((found for one in (initiator, *calls) if (found := text_or_none(one, "url", _MAX_URL_READ))), None)
+    url = next((found for one in (initiator, *calls) if (found := url_or_none(one, "url"))), None)
     return None if url is None else url_of(url)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from workers.measurement.compute.texts import plain
+from workers.measurement.compute.texts import MAX_HEADERS, plain
 from workers.measurement.connection import Header
 from workers.measurement.imports.draft import Draft, Rows, View, rows_of
 from workers.measurement.imports.fields import (
@@ -18,6 +18,8 @@ from workers.measurement.imports.fields import (
     number_or_none,
     object_of,
     text_or_none,
+    url_or_none,
+    word_or_none,
 )
 from workers.measurement.imports.har_row import tls_version_of
 from workers.measurement.imports.imported import MAX_NAME_CHARS, Ledger, Source
@@ -25,7 +27,6 @@ from workers.measurement.imports.metrics import vitals_in
 from workers.measurement.imports.source import UnreadableFileError
 from workers.measurement.imports.spans import Exchange, placed
 from workers.measurement.imports.words import (
-    MAX_HEADERS,
     blocks_of,
     header_of,
     joined,
@@ -34,16 +35,14 @@ from workers.measurement.imports.words import (
     type_of,
     url_of,
 )
+from workers.measurement.statuses import REDIRECTS
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, TimingSource
 
 MAX_VIEWS = 40
 _SUCCESS = (0, 99999)
-_MAX_WORD_CHARS = 100
-_MAX_URL_READ = 100_000
 # Seconds since 1970.
 _YEAR_2000, _YEAR_2100 = 946_684_800, 4_102_444_800
-_REDIRECTS = (301, 302, 303, 307, 308)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +124,7 @@ def _shown(place: _Place, test: Fields, rows: Rows) -> View:
     document = next((row.url for row in requests if row.number == rows.document), requests[0].url if requests else "")
     return View(
         label=place.label,
-        url=text_or_none(fields, "URL", _MAX_URL_READ) or text_or_none(test, "url", _MAX_URL_READ) or document,
+        url=url_or_none(fields, "URL") or url_or_none(test, "url") or document,
         started_at=_started_at(fields, test),
         waterfall=rows.waterfall,
         vitals=vitals_in((fields,), ""),
@@ -152,7 +151,7 @@ def _drafts(place: _Place, listed: list[Any], ledger: Ledger) -> list[Draft]:
 def _draft(fields: Any) -> Draft:
     if not isinstance(fields, dict):
         raise UnreadableError("it is not an object")
-    url = text_or_none(fields, "full_url", _MAX_URL_READ)
+    url = url_or_none(fields, "full_url")
     if url is None:
         raise UnreadableError("full_url is missing")
     protocol, parts = protocol_of(fields.get("protocol")), parts_of(url)
@@ -161,7 +160,7 @@ def _draft(fields: Any) -> Draft:
         raise UnreadableError("load_start is missing")
     status = count_or_none(fields, "responseCode")
     status = status if status and status < 1000 else None
-    mime_type = text_or_none(fields, "contentType", _MAX_WORD_CHARS)
+    mime_type = word_or_none(fields, "contentType")
     response_headers = _headers(fields, "response")
     blocking, render_blocking = blocks_of(fields.get("renderBlocking"))
     row = Request(
@@ -177,8 +176,8 @@ def _draft(fields: Any) -> Draft:
         mime_type=mime_type,
         transferred_bytes=count_or_none(fields, "bytesIn"),
         body_bytes=count_or_none(fields, "objectSizeUncompressed"),
-        priority=text_or_none(fields, "priority", _MAX_WORD_CHARS),
-        initiator_url=None if (by := text_or_none(fields, "initiator", _MAX_URL_READ)) is None else url_of(by),
+        priority=word_or_none(fields, "priority"),
+        initiator_url=None if (by := url_or_none(fields, "initiator")) is None else url_of(by),
         blocking=blocking,
         render_blocking=render_blocking,
         redirected_to=_redirected_to(url, status, response_headers),
@@ -196,7 +195,7 @@ def _draft(fields: Any) -> Draft:
 
 def _redirected_to(url: str, status: int | None, headers: tuple[Header, ...]) -> str | None:
     target = next((header.value for header in headers if header.name.lower() == "location"), None)
-    return joined(url, target) if target and status in _REDIRECTS else None
+    return joined(url, target) if target and status in REDIRECTS else None
 
 
 def _headers(fields: Fields, side: str) -> tuple[Header, ...]:

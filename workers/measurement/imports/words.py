@@ -3,14 +3,11 @@
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from workers.measurement.compute.blocking import blocking_of, blocks_rendering
-from workers.measurement.compute.texts import SECRET_HEADERS, plain, short_url
+from workers.measurement.compute.texts import MAX_HEADER_NAME_CHARS, MAX_VALUE_CHARS, SECRET_HEADERS, plain, short_url
 from workers.measurement.connection import Header
 from workers.measurement.redaction import REDACTED
 from workers.measurement.waterfall import Blocking, ResourceType, RowFlag, ServedFrom
 
-MAX_HEADERS = 64
-_MAX_VALUE_CHARS = 1024
-_MAX_NAME_CHARS = 128
 _TYPES = {
     "document": ResourceType.DOCUMENT,
     "stylesheet": ResourceType.STYLESHEET,
@@ -89,9 +86,9 @@ def header_of(name: object, value: object) -> Header | None:
     """A header that may be stored: without the value of what opens doors."""
     if not isinstance(name, str) or not isinstance(value, str):
         return None
-    label = plain(name, _MAX_NAME_CHARS)
+    label = plain(name, MAX_HEADER_NAME_CHARS)
     return Header(
-        name=label, value=REDACTED if label.strip().lower() in SECRET_HEADERS else plain(value, _MAX_VALUE_CHARS)
+        name=label, value=REDACTED if label.strip().lower() in SECRET_HEADERS else plain(value, MAX_VALUE_CHARS)
     )
 
 

@@ -12,8 +12,8 @@ from workers.measurement.compute.cdp import read_devtools
 from workers.measurement.compute.exchange import SOCKET, Exchange
 from workers.measurement.compute.header_lines import headers_in
 from workers.measurement.compute.page import compute_page
-from workers.measurement.compute.texts import REDACTED
 from workers.measurement.compute.worker_requests import name_workers
+from workers.measurement.redaction import REDACTED
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
 from workers.tests.shapes import golden
 

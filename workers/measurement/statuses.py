@@ -1,0 +1,8 @@
+"""Status codes of HTTP that mean something to several sides (RFC 9110, 15)."""
+
+# Answers that never have a body.
+WITHOUT_BODY = frozenset({204, 205})
+# Nor has this one, whose headers speak of what the cache holds.
+NOT_MODIFIED = 304
+# Those whose `Location` is followed.
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
