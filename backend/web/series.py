@@ -166,8 +166,3 @@ def _by_time(series: PhaseSeries) -> list[SeriesRow]:
 def _value(point: SeriesPoint | None, metric: Metric) -> int | None:
     value: float | None = None if point is None else getattr(point, metric)
     return None if value is None else round(value * 1000)
-
-
-def to_ms(us: float | None) -> float | None:
-    """Microseconds as milliseconds of microsecond precision."""
-    return None if us is None else round(us / 1000, 3)

@@ -23,9 +23,9 @@ from backend.web.series import (
     RegionSeries,
     SeriesPoint,
     metrics_of,
-    to_ms,
 )
 from backend.web.waterfall.text import printable
+from workers.measurement.document import milliseconds
 from workers.measurement.messages import Kind
 
 RANGES = {
@@ -192,18 +192,18 @@ def _point(point: queries.SeriesPoint) -> SeriesPoint:
         runs=point.measured,
         failed=point.failed,
         missed=point.missed,
-        dns_ms=to_ms(point.dns_us),
-        connect_ms=to_ms(point.connect_us),
-        tls_ms=to_ms(point.tls_us),
-        wait_ms=to_ms(point.wait_us),
-        download_ms=to_ms(point.download_us),
-        ttfb_ms=to_ms(point.ttfb_us),
-        total_ms=to_ms(point.total_us),
-        fcp_ms=to_ms(point.fcp_us),
-        lcp_ms=to_ms(point.lcp_us),
-        load_ms=to_ms(point.load_us),
-        fully_loaded_ms=to_ms(point.fully_loaded_us),
-        start_render_ms=to_ms(point.start_render_us),
-        speed_index=to_ms(point.speed_index_us),
-        tbt_ms=to_ms(point.tbt_us),
+        dns_ms=milliseconds(point.dns_us),
+        connect_ms=milliseconds(point.connect_us),
+        tls_ms=milliseconds(point.tls_us),
+        wait_ms=milliseconds(point.wait_us),
+        download_ms=milliseconds(point.download_us),
+        ttfb_ms=milliseconds(point.ttfb_us),
+        total_ms=milliseconds(point.total_us),
+        fcp_ms=milliseconds(point.fcp_us),
+        lcp_ms=milliseconds(point.lcp_us),
+        load_ms=milliseconds(point.load_us),
+        fully_loaded_ms=milliseconds(point.fully_loaded_us),
+        start_render_ms=milliseconds(point.start_render_us),
+        speed_index=milliseconds(point.speed_index_us),
+        tbt_ms=milliseconds(point.tbt_us),
     )

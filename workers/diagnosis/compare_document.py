@@ -6,17 +6,15 @@ first is faster. `by_phase_ms` adds up to the estimate; its `wait` contains the 
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair_reasons import Reason
 from workers.diagnosis.pair_samples import CDN_AND_ORIGIN, Names, Parts
 from workers.diagnosis.pairs import Comparison, PairVerdict
+from workers.measurement.document import Document, milliseconds
 from workers.measurement.failure import Failure
 from workers.measurement.pair import Leg
 from workers.measurement.web_address import host_of
-
-Document = dict[str, Any]
 
 COMPARE_SCHEMA = "firstbyte.compare/1"
 
@@ -68,12 +66,12 @@ def _verdict(verdict: PairVerdict) -> Document:
         "verdict": str(verdict.verdict),
         "sentence": verdict.sentence,
         "difference_ms": {
-            "estimate": _ms(difference.estimate_us if difference else None),
-            "low": _ms(difference.low_us if difference else None),
-            "high": _ms(difference.high_us if difference else None),
+            "estimate": milliseconds(difference.estimate_us if difference else None),
+            "low": milliseconds(difference.low_us if difference else None),
+            "high": milliseconds(difference.high_us if difference else None),
             "confidence": difference.confidence if difference else None,
         },
-        "margin_ms": _ms(verdict.margin_us),
+        "margin_ms": milliseconds(verdict.margin_us),
         "pairs": verdict.pairs,
         "by_phase_ms": _parts(verdict.by_phase),
         "main_reason": None if main is None else main.id,
@@ -82,7 +80,7 @@ def _verdict(verdict: PairVerdict) -> Document:
 
 
 def _reason(reason: Reason) -> Document:
-    return {"id": reason.id, "text": reason.text, "ms": _ms(reason.difference_us)}
+    return {"id": reason.id, "text": reason.text, "ms": milliseconds(reason.difference_us)}
 
 
 def _leg(asked: Asked, comparison: Comparison, leg: Leg) -> Document:
@@ -99,7 +97,7 @@ def _facts(facts: LegFacts) -> Document:
         "protocol": facts.protocol,
         "tls_version": facts.tls_version,
         "tls_round_trips": facts.tls_round_trips,
-        "rtt_ms": _ms(facts.rtt_us),
+        "rtt_ms": milliseconds(facts.rtt_us),
         "content_encoding": None if facts.content_encoding == NOT_PACKED else facts.content_encoding,
         "body_bytes": facts.body_bytes,
         "etag": facts.etag,
@@ -111,12 +109,12 @@ def _facts(facts: LegFacts) -> Document:
 
 def _usual(facts: LegFacts | None) -> Document | None:
     """The usual exchange of a leg; its phases add up to its `total`."""
-    return None if facts is None else _parts(facts.parts) | {"total": _ms(facts.parts.total)}
+    return None if facts is None else _parts(facts.parts) | {"total": milliseconds(facts.parts.total)}
 
 
 def _parts(parts: Parts | None) -> Document:
     names = Parts._fields
-    return dict.fromkeys(names) if parts is None else {name: _ms(getattr(parts, name)) for name in names}
+    return dict.fromkeys(names) if parts is None else {name: milliseconds(getattr(parts, name)) for name in names}
 
 
 def _error(asked: Asked, failure: Failure) -> Document:
@@ -126,7 +124,3 @@ def _error(asked: Asked, failure: Failure) -> Document:
         "blame": str(failure.blame),
         "detail": asked.told(failure.detail),
     }
-
-
-def _ms(us: float | None) -> float | None:
-    return None if us is None else round(us / 1000, 3)

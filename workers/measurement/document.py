@@ -15,7 +15,8 @@ from workers.measurement.waterfall import Place
 Document = dict[str, Any]
 
 
-def milliseconds(us: int | None) -> float | None:
+def milliseconds(us: float | None) -> float | None:
+    """Microseconds as every door tells them: of microsecond precision."""
     return None if us is None else round(us / 1000, 3)
 
 

@@ -9,7 +9,7 @@ from ninja import Router
 
 from backend.api.v1.access import ApiRequest
 from backend.api.v1.pairings import VerdictWord, owned_pairing
-from backend.api.v1.shapes import Ms, Out, ms
+from backend.api.v1.shapes import Ms, Out
 from backend.api.v1.sites import READ
 from backend.compare import queries
 from backend.compare.queries import PERIODS, RegionComparison
@@ -18,6 +18,7 @@ from backend.fleet.queries import usable_regions
 from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair_samples import Parts
 from workers.diagnosis.pairs import PairVerdict
+from workers.measurement.document import milliseconds
 
 router = Router(tags=["CDN against origin"])
 
@@ -143,14 +144,14 @@ def _verdict(found: PairVerdict) -> VerdictOfPairs:
         if difference is None
         else DifferenceMs(
             estimate=_ms(difference.estimate_us),
-            low=ms(difference.low_us),
-            high=ms(difference.high_us),
+            low=milliseconds(difference.low_us),
+            high=milliseconds(difference.high_us),
             confidence=difference.confidence,
         ),
-        margin_ms=ms(found.margin_us),
+        margin_ms=milliseconds(found.margin_us),
         by_phase_ms=None if found.by_phase is None else _phases(found.by_phase),
         main_reason=None if main is None else main.id,
-        reasons=[ReasonOfPair(id=one.id, text=one.text, ms=ms(one.difference_us)) for one in found.reasons],
+        reasons=[ReasonOfPair(id=one.id, text=one.text, ms=milliseconds(one.difference_us)) for one in found.reasons],
         warnings=[WarningOfPair(id=one.id, text=one.text) for one in found.warnings],
         cdn=_leg(found.a),
         origin=_leg(found.b),
@@ -169,7 +170,7 @@ def _leg(facts: LegFacts | None) -> LegOfPair | None:
         body_bytes=facts.body_bytes,
         cache={state.value: count for state, count in facts.caches.items()},
         age_s=facts.age_s,
-        rtt_ms=ms(facts.rtt_us),
+        rtt_ms=milliseconds(facts.rtt_us),
     )
 
 

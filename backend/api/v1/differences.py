@@ -13,7 +13,7 @@ from backend.alerts.queries.earlier import Earlier, earlier_runs
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.problems import CONFLICT, NOT_FOUND, ProblemError, invalid
 from backend.api.v1.run_shapes import numbers_of
-from backend.api.v1.shapes import Ms, Out, ms, written
+from backend.api.v1.shapes import Ms, Out, written
 from backend.runs.differences import (
     Changes,
     Seen,
@@ -27,6 +27,7 @@ from backend.runs.differences import (
 )
 from backend.runs.queries import RunDetail, run_detail
 from backend.sites.models import MonitorKind
+from workers.measurement.document import milliseconds
 
 router = Router(tags=["Runs"])
 
@@ -219,7 +220,7 @@ def _side(item: Seen | None) -> RequestSide | None:
         url=item.url,
         status=item.code,
         failure=item.failure,
-        total_ms=ms(item.total_us),
+        total_ms=milliseconds(item.total_us),
         transferred_bytes=item.size_bytes,
     )
 

@@ -6,9 +6,10 @@ from uuid import UUID
 
 from pydantic import Field, WithJsonSchema
 
-from backend.api.v1.shapes import Ms, Out, ms
+from backend.api.v1.shapes import Ms, Out
 from backend.runs.queries import FoundCause as FoundRow
 from workers.diagnosis.catalogue import Counts, advice_of, column, entry, reason_text, settings_of, title_of
+from workers.measurement.document import milliseconds
 from workers.measurement.finding import (
     Answer,
     Check,
@@ -118,7 +119,7 @@ def found_of(row: FoundRow) -> FoundCause:
         title=title_of(FindingId(row.finding), severity) if row.finding in set(FindingId) else row.finding,
         severity=severity,
         confidence=_word(Confidence, row.confidence, Confidence.LOW),
-        saving_ms=ms(row.saving_us),
+        saving_ms=milliseconds(row.saving_us),
         host=row.host,
     )
 
@@ -135,7 +136,7 @@ def told_fields(finding: Finding) -> dict[str, Any]:
         "title": title_of(finding.id, finding.severity),
         "severity": finding.severity,
         "confidence": finding.confidence,
-        "saving_ms": ms(finding.saving_us),
+        "saving_ms": milliseconds(finding.saving_us),
         "host": finding.host,
         "explanation": told.explanation,
         "advice": advice_of(finding.id, finding.severity),

@@ -6,10 +6,10 @@ from ninja import Router
 
 from backend.api.v1.access import ApiRequest
 from backend.api.v1.finding_shapes import DeepLook, OpenCause, SiteFindings, checklist_of, told_fields
-from backend.api.v1.shapes import ms
 from backend.api.v1.sites import READ, owned_site
 from backend.runs.diagnoses import OpenFindings, open_findings
 from backend.runs.queries import newest_deep_runs
+from workers.measurement.document import milliseconds
 
 router = Router(tags=["Findings"])
 
@@ -42,6 +42,6 @@ def _shape(found: OpenFindings) -> SiteFindings:
             )
             for look in found.looks
         ],
-        saving_ms=ms(found.saving_us),
+        saving_ms=milliseconds(found.saving_us),
         checklist=checklist_of(newest.diagnosis) if newest else [],
     )

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from backend.api.v1.access import ApiRequest
 from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
-from backend.api.v1.shapes import Bytes, In, Ms, Out, ms
+from backend.api.v1.shapes import Bytes, In, Ms, Out
 from backend.api.v1.sites import READ, WRITE, owned_site
 from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
@@ -19,6 +19,7 @@ from backend.sites import queries
 from backend.sites.hosts import choose_role
 from backend.sites.models import Host as HostRow
 from backend.sites.models import HostRole, Site
+from workers.measurement.document import milliseconds
 from workers.measurement.messages import Kind
 
 router = Router(tags=["Hosts"])
@@ -121,9 +122,9 @@ def _costs_shape(costs: HostCosts) -> CostsOfHost:
         requests_per_load=round(costs.requests_a_load, 2),
         connections_per_load=round(costs.connections_a_load, 2),
         bytes_per_load=costs.bytes_a_load,
-        dns_ms=ms(costs.dns_us),
-        connect_ms=ms(costs.connect_us),
-        tls_ms=ms(costs.tls_us),
+        dns_ms=milliseconds(costs.dns_us),
+        connect_ms=milliseconds(costs.connect_us),
+        tls_ms=milliseconds(costs.tls_us),
         protocol=costs.protocol,
         tls_version=costs.tls_version,
         certificate_not_after=costs.certificate_not_after,

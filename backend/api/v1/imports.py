@@ -18,7 +18,7 @@ from backend.api.v1.limits import IMPORTS
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
 from backend.api.v1.problems import INVALID, LIMIT_REACHED, NOT_FOUND, Fault, ProblemError
 from backend.api.v1.runs import FOR_GOOD, HAR_CONTENT, Level
-from backend.api.v1.shapes import Bytes, Ms, Out, Page, ms, written
+from backend.api.v1.shapes import Bytes, Ms, Out, Page, written
 from backend.api.v1.waterfall_shapes import Waterfall, waterfall_of_import
 from backend.runs import queries
 from backend.runs.models import Upload
@@ -31,6 +31,7 @@ from backend.runs.uploads import (
     delete_upload,
     import_file,
 )
+from workers.measurement.document import milliseconds
 from workers.measurement.har import About, har_document
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.redaction import Redaction
@@ -183,10 +184,10 @@ def import_shape(row: Upload) -> Import:
         browser_version=row.browser_version,
         started_at=row.started_at,
         created_at=row.created_at,
-        ttfb_ms=ms(row.ttfb_us),
-        fcp_ms=ms(row.fcp_us),
-        lcp_ms=ms(row.lcp_us),
-        load_ms=ms(row.load_us),
+        ttfb_ms=milliseconds(row.ttfb_us),
+        fcp_ms=milliseconds(row.fcp_us),
+        lcp_ms=milliseconds(row.lcp_us),
+        load_ms=milliseconds(row.load_us),
         requests=row.requests,
         bytes=row.bytes,
         skipped=row.skipped,

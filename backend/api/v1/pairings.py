@@ -13,7 +13,7 @@ from backend.api.v1.access import ApiRequest
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
 from backend.api.v1.problems import INVALID, NOT_FOUND, Fault, ProblemError
 from backend.api.v1.regions import refuse_unknown_regions
-from backend.api.v1.shapes import In, Ms, Out, Page, RegionCode, ms
+from backend.api.v1.shapes import In, Ms, Out, Page, RegionCode
 from backend.api.v1.sites import READ, WRITE, Url, owned_site
 from backend.compare import actions, queries
 from backend.compare.models import MAX_NAME_CHARS, StoredVerdict
@@ -21,6 +21,7 @@ from backend.compare.models import Pairing as PairingRow
 from backend.compare.pairings import InvalidPairingError, PairingDraft
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S
+from workers.measurement.document import milliseconds
 from workers.measurement.messages import Kind
 
 router = Router(tags=["CDN against origin"])
@@ -210,9 +211,9 @@ def _verdict(row: StoredVerdict) -> VerdictNow:
         slower_since=row.slower_since,
         judged_at=row.judged_at,
         pairs=row.pairs,
-        difference_ms=ms(row.estimate_us),
-        low_ms=ms(row.low_us),
-        high_ms=ms(row.high_us),
+        difference_ms=milliseconds(row.estimate_us),
+        low_ms=milliseconds(row.low_us),
+        high_ms=milliseconds(row.high_us),
         sentence=row.sentence,
         reason=row.reason,
     )

@@ -9,8 +9,9 @@ from ninja import Router
 from backend.accounts.permissions import Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
-from backend.api.v1.shapes import Ms, Out, ms
+from backend.api.v1.shapes import Ms, Out
 from backend.fleet.queries import AgentState, Health, RegionState, regions_for, unknown_among, usable_regions
+from workers.measurement.document import milliseconds
 
 router = Router(tags=["Regions"])
 
@@ -92,7 +93,7 @@ def _agent(state: AgentState) -> Agent:
         browser_version=agent.browser_version,
         health=state.health,
         last_seen_at=agent.last_seen_at,
-        clock_skew_ms=ms(agent.clock_skew_us) or 0,
+        clock_skew_ms=milliseconds(agent.clock_skew_us) or 0,
         holding=agent.holding,
         spooled=agent.spooled,
     )

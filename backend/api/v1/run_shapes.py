@@ -17,7 +17,7 @@ from backend.api.v1.finding_shapes import (
     question_of,
     told_of,
 )
-from backend.api.v1.shapes import Bytes, Ms, Out, ms
+from backend.api.v1.shapes import Bytes, Ms, Out
 from backend.fleet.models import Region
 from backend.runs.agents import has_picture
 from backend.runs.models import Outcome, PendingRun, Trigger
@@ -27,6 +27,7 @@ from backend.runs.queries import ListedRun, RunState, state_of
 from backend.runs.queries import RunDetail as Detail
 from backend.sites.models import Monitor, MonitorKind
 from workers.measurement import timing
+from workers.measurement.document import milliseconds
 from workers.measurement.evidence import Depth
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.finding import Diagnosis
@@ -162,7 +163,7 @@ def detail_of(detail: Detail, diagnosis: Diagnosis) -> RunDetail:
         browser_version=run.browser_version,
         clock=run.clock,
         config_version=run.config_version,
-        duration_ms=ms(run.duration_us),
+        duration_ms=milliseconds(run.duration_us),
         links=_links(
             detail.monitor,
             run.run_id,
@@ -244,30 +245,30 @@ def numbers_of(run: RunRow) -> dict[str, float | None]:
 
 def phases_shape(run: RunRow | timing.Phases) -> Phases:
     return Phases(
-        dns_ms=ms(run.dns_us),
-        connect_ms=ms(run.connect_us),
-        tls_ms=ms(run.tls_us),
-        send_ms=ms(run.send_us),
-        wait_ms=ms(run.wait_us),
-        download_ms=ms(run.download_us),
-        ttfb_ms=ms(run.ttfb_us),
-        total_ms=ms(run.total_us),
+        dns_ms=milliseconds(run.dns_us),
+        connect_ms=milliseconds(run.connect_us),
+        tls_ms=milliseconds(run.tls_us),
+        send_ms=milliseconds(run.send_us),
+        wait_ms=milliseconds(run.wait_us),
+        download_ms=milliseconds(run.download_us),
+        ttfb_ms=milliseconds(run.ttfb_us),
+        total_ms=milliseconds(run.total_us),
     )
 
 
 def _metrics(run: RunRow) -> Metrics:
     return Metrics(
-        rtt_ms=ms(run.rtt_us),
+        rtt_ms=milliseconds(run.rtt_us),
         tls_round_trips=run.tls_round_trips,
-        fcp_ms=ms(run.fcp_us),
-        lcp_ms=ms(run.lcp_us),
+        fcp_ms=milliseconds(run.fcp_us),
+        lcp_ms=milliseconds(run.lcp_us),
         cls=run.cls,
-        load_ms=ms(run.load_us),
-        fully_loaded_ms=ms(run.fully_loaded_us),
-        start_render_ms=ms(run.start_render_us),
-        speed_index=ms(run.speed_index_us),
-        visually_complete_ms=ms(run.visually_complete_us),
-        tbt_ms=ms(run.tbt_us),
+        load_ms=milliseconds(run.load_us),
+        fully_loaded_ms=milliseconds(run.fully_loaded_us),
+        start_render_ms=milliseconds(run.start_render_us),
+        speed_index=milliseconds(run.speed_index_us),
+        visually_complete_ms=milliseconds(run.visually_complete_us),
+        tbt_ms=milliseconds(run.tbt_us),
         requests=run.requests,
         connections=run.connections,
         bytes=run.bytes,

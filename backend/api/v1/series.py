@@ -12,11 +12,12 @@ from backend.accounts.permissions import Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.monitors import owned_monitor
 from backend.api.v1.problems import invalid
-from backend.api.v1.shapes import Instant, Ms, Out, RegionCode, ms
+from backend.api.v1.shapes import Instant, Ms, Out, RegionCode
 from backend.runs.partitions import retention_start
 from backend.runs.queries import RegionSeries as Found
 from backend.runs.queries import SeriesPoint, long_series, phase_series
 from backend.runs.queries.series import MAX_POINTS
+from workers.measurement.document import milliseconds
 
 router = Router(tags=["Series"])
 
@@ -120,7 +121,7 @@ def _points(points: Sequence[SeriesPoint]) -> list[Point]:
             measured=point.measured,
             failed=point.failed,
             missed=point.missed,
-            **{name: ms(getattr(point, f"{name.removesuffix('_ms')}_us")) for name in _NAMES},
+            **{name: milliseconds(getattr(point, f"{name.removesuffix('_ms')}_us")) for name in _NAMES},
         )
         for point in points
     ]

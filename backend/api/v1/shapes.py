@@ -46,11 +46,6 @@ class Page(Out, Generic[T]):
         return f"{params[0].__name__}Page"
 
 
-def ms(us: float | None) -> float | None:
-    """Microseconds as milliseconds of microsecond precision."""
-    return None if us is None else round(us / 1000, 3)
-
-
 def written(shape: BaseModel) -> bytes:
     """The JSON of a shape, straight from its fields."""
     return shape.__pydantic_serializer__.to_json(shape)

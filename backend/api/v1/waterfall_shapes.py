@@ -5,14 +5,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from backend.api.v1.shapes import Bytes, Ms, Out, ms
+from backend.api.v1.shapes import Bytes, Ms, Out
 from backend.runs.models import Upload
 from backend.runs.queries import RunDetail
 from backend.sites.models import MonitorKind
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.connection import Connection as ConnectionSeen
 from workers.measurement.connection import Header as HeaderLine
-from workers.measurement.document import place_part
+from workers.measurement.document import milliseconds, place_part
 from workers.measurement.messages import Hop, Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Timing
 from workers.measurement.timing import Span as SpanSeen
@@ -183,7 +183,7 @@ def _of_page(page: PageMeasurement) -> dict[str, Any]:
         "browser_version": page.browser_version,
         "document": page.document,
         "truncated": page.waterfall.truncated,
-        "watched_until_ms": ms(page.waterfall.watched_until_us),
+        "watched_until_ms": milliseconds(page.waterfall.watched_until_us),
         "warnings": list(page.warnings),
         "requests": [_request(row) for row in page.waterfall.requests],
         "connections": [_connection(connection) for connection in page.waterfall.connections],
@@ -241,7 +241,7 @@ def _connection(seen: ConnectionSeen) -> WaterfallConnection:
         dns=_span(seen.dns),
         connect=_span(seen.connect),
         tls=_span(seen.tls),
-        rtt_ms=ms(seen.rtt_us),
+        rtt_ms=milliseconds(seen.rtt_us),
         certificate=_certificate(seen),
     )
 
@@ -256,7 +256,7 @@ def _certificate(seen: ConnectionSeen) -> ConnectionCertificate | None:
 
 def _timed(timing: Timing) -> dict[str, Any]:
     spans = Spans(**{phase: _span(getattr(timing, phase)) for phase in PHASES})
-    return {"start_ms": ms(timing.start_us), "end_ms": ms(timing.end_us), "spans": spans}
+    return {"start_ms": milliseconds(timing.start_us), "end_ms": milliseconds(timing.end_us), "spans": spans}
 
 
 def _sent(asked: Sequence[HeaderLine], answered: Sequence[HeaderLine]) -> dict[str, Any]:
