@@ -5,9 +5,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
+from workers.closing import Closing
 from workers.measurement.profile import Profile
 
 T = TypeVar("T")
@@ -22,7 +22,7 @@ class _Occupied(Generic[T]):
     users: int = 0
 
 
-class Places(Generic[T]):
+class Places(Closing, Generic[T]):
     """`make` gives the instrument of a profile and leaves on the stack what ends it. For any thread.
 
     At most `kept` stay open while nobody uses them; the ones longest unused are closed first.
@@ -53,14 +53,6 @@ class Places(Generic[T]):
             for occupied in self._open.values():
                 occupied.stack.close()
             self._open.clear()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _occupy(self, profile: Profile) -> _Occupied[T]:
         with ExitStack() as stack:

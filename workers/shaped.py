@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
+from workers.closing import Closing
 from workers.diagnosis.diagnosed import diagnosed
 from workers.measurement.compute.shaping import Passage, keeps_profile, passages_of
 from workers.measurement.failure import FailureKind, failure
@@ -23,7 +22,7 @@ from workers.shaping.relay import is_loopback
 _KEPT = 4
 
 
-class ShapedProber:
+class ShapedProber(Closing):
     """Measures each request through its own profile, which must shape something. For any thread."""
 
     def __init__(self, settings: ProbeSettings) -> None:
@@ -40,14 +39,6 @@ class ShapedProber:
 
     def close(self) -> None:
         self._places.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _measure(self, request: RunRequest, measure: Callable[[PairEngine], Measured | Failed]) -> Measured | Failed:
         try:

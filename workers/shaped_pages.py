@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
-from types import TracebackType
-from typing import Self
 
 from workers.browser.guard import resolve
 from workers.browser.pool import BrowserPool
 from workers.browser.seat import TellFault, tell_nobody
 from workers.browser.seen import PageRun
 from workers.browser.settings import BrowserSettings
+from workers.closing import Closing
 from workers.measurement.compute.shaping import Passage, keeps_profile
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, OnProgress, PageMeasurement, RunRequest
@@ -25,7 +24,7 @@ from workers.shaping.faults import ShapingError
 _KEPT = 2
 
 
-class ShapedLoader:
+class ShapedLoader(Closing):
     """Loads each page through its own profile, which must shape something. For any thread."""
 
     def __init__(
@@ -49,14 +48,6 @@ class ShapedLoader:
 
     def close(self) -> None:
         self._places.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _make(self, profile: Profile, stack: ExitStack) -> BrowserPool:
         place = stack.enter_context(open_place(profile, self._names))

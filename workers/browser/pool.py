@@ -15,6 +15,7 @@ from workers.browser.settings import BrowserSettings
 from workers.browser.steps import Carried, StepError
 from workers.browser.views import Load
 from workers.browser.workspace import sweep
+from workers.closing import Closing
 from workers.diagnosis.diagnosed import diagnosed_page
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, OnProgress, ProgressStage, RunRequest
@@ -39,7 +40,7 @@ class _Asked:
     carried: Carried | None
 
 
-class BrowserPool:
+class BrowserPool(Closing):
     """`size` browsers, each started at first use. Thread-safe; `close` when done.
 
     `enter` is called first in the threads that start them: `workers.shaping` moves them to a shaped network.
@@ -63,12 +64,6 @@ class BrowserPool:
         self._guard_lock = threading.Lock()
         self._names = Names()
         sweep()
-
-    def __enter__(self) -> "BrowserPool":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def close(self) -> None:
         """Ends every browser and driver and removes their files."""

@@ -8,10 +8,10 @@ import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import workers
+from workers.closing import Closing
 from workers.shaping import netlink, offloads
 from workers.shaping.faults import ShapingError
 from workers.shaping.link_process import MAX_ORDER_BYTES
@@ -41,7 +41,7 @@ def wire(name: str) -> socket.socket:
     return sock
 
 
-class Links:
+class Links(Closing):
     """A process that carries any number of links until `close()`. Any thread may ask it for more."""
 
     def __init__(self) -> None:
@@ -75,14 +75,6 @@ class Links:
         """Ends the process. Closing again does nothing."""
         self._control.close()
         self._process.wait()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _ask(self, order: dict[str, Any], fds: list[int] | None = None) -> dict[str, int]:
         with self._lock:

@@ -12,9 +12,9 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Protocol, Self, TypeVar
+from typing import IO, Any, Protocol, TypeVar
 
+from workers.closing import Closing
 from workers.shaping.faults import NotPermittedError, ShapingError
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class Here:
         os.close(self.fd)
 
 
-class Namespace:
+class Namespace(Closing):
     """A network namespace with its loopback down. `call` and `popen` act in it, `enter` moves the calling thread to it.
 
     Raises NotPermittedError where the process has no right to make one.
@@ -111,14 +111,6 @@ class Namespace:
             self._thread.join()
             os.close(self.fd)
             self.fd = -1
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _live(self) -> None:
         try:

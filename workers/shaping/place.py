@@ -15,9 +15,8 @@ it on, since others may have come to depend on it. All that it makes goes with t
 from contextlib import ExitStack
 from functools import cache
 from ipaddress import ip_interface
-from types import TracebackType
-from typing import Self
 
+from workers.closing import Closing
 from workers.measurement.profile import Profile
 from workers.shaping import netem, netlink, uplink
 from workers.shaping.cable import INTERFACE, Cable, End, Plug, furnish, join_directly, make_home
@@ -37,7 +36,7 @@ _NAME = "fbshape"
 _OURS, _INSIDE = 1, 2
 
 
-class ShapedPlace:
+class ShapedPlace(Closing):
     """A network whose way out has the numbers of a profile. Made, used and closed in this machine's network.
 
     `resolvers` are the name servers that this machine asks; those on its own loopback are made to answer inside too.
@@ -65,14 +64,6 @@ class ShapedPlace:
     def close(self) -> None:
         """Ends the programs started by `namespace.popen`; sockets that are still open reach nobody."""
         self._stack.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _join(self) -> tuple[str, bool]:
         """The interface of this machine at the other end, and whether the kernel's own link shapes."""
