@@ -12,6 +12,7 @@ from backend.alerts.judgement.certificates import DaysLeft
 from backend.alerts.judgement.failures import FailureLimit
 from backend.alerts.judgement.findings import FindingLimit
 from backend.alerts.metrics import METRICS
+from backend.faults import InvalidError
 from workers.measurement.finding import FindingId, Severity
 
 MAX_OF_LAST = 50
@@ -28,12 +29,8 @@ Json = Mapping[str, Any]
 Faults = Iterator[tuple[str, str]]
 
 
-class InvalidRuleError(ValueError):
+class InvalidRuleError(InvalidError):
     """The rule cannot be as it was asked for. `faults` holds a sentence for each field at fault."""
-
-    def __init__(self, faults: Mapping[str, str]) -> None:
-        super().__init__(" ".join(faults.values()))
-        self.faults = dict(faults)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

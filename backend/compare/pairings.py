@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from backend.compare.models import MAX_NAME_CHARS
 from backend.compare.origins import other_leg
+from backend.faults import InvalidError
 from backend.sites.keeping import without_headers
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S, InvalidMonitorError, MonitorSettings, defaults
 from backend.sites.targets import check_target
@@ -32,12 +33,8 @@ class PairingDraft:
     drop_headers: bool = False
 
 
-class InvalidPairingError(ValueError):
+class InvalidPairingError(InvalidError):
     """The draft breaks a rule. `faults` holds a sentence for each field at fault."""
-
-    def __init__(self, faults: dict[str, str]) -> None:
-        super().__init__(" ".join(faults.values()))
-        self.faults = faults
 
 
 def settings_for(draft: PairingDraft, known: MonitorSettings | None = None) -> MonitorSettings:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from backend.faults import InvalidError
 from backend.runs.outgoing import is_same_server
 from backend.sites.models import Monitor
 from backend.sites.targets import check_target
@@ -41,12 +42,8 @@ class Sides:
     after: str
 
 
-class AddressError(ValueError):
+class AddressError(InvalidError):
     """`faults` holds a sentence by the path of the field within the question."""
-
-    def __init__(self, faults: Mapping[str, str]) -> None:
-        super().__init__(" ".join(faults.values()))
-        self.faults = dict(faults)
 
 
 def faults_of(address: Address, path: str) -> Iterator[tuple[str, str]]:

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from backend.alerts.metrics import measured_by
 from backend.analysis.gate_metrics import OFFSETS, canonical
+from backend.faults import InvalidError
 from backend.gates.addresses import Address, faults_of
 from backend.gates.models import BaselineMode, Level, OnInconclusive, Phase
 from backend.sites.deploys import DeployMarker
@@ -82,12 +83,8 @@ class Question:
     callback_url: str = ""
 
 
-class InvalidGateError(ValueError):
+class InvalidGateError(InvalidError):
     """What was asked cannot be. `faults` holds a sentence by the path of the field, such as `rules/0/metric`."""
-
-    def __init__(self, faults: dict[str, str]) -> None:
-        super().__init__(" ".join(faults.values()))
-        self.faults = faults
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

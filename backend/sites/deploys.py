@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
+from backend.faults import InvalidError
 from backend.texts import is_one_line
 from workers.measurement.target import MAX_URL_CHARS
 
@@ -25,12 +26,8 @@ class DeployMarker:
     at: datetime | None = None
 
 
-class InvalidDeployError(ValueError):
+class InvalidDeployError(InvalidError):
     """The marker breaks a rule. `faults` holds a sentence for each field at fault."""
-
-    def __init__(self, faults: dict[str, str]) -> None:
-        super().__init__(" ".join(faults.values()))
-        self.faults = faults
 
 
 def validate(marker: DeployMarker, *, now: datetime) -> None:

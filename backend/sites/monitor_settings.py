@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from backend.encryption import DecryptionError, Unreadable
+from backend.faults import InvalidError
 from backend.sites import page_settings
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Monitor
 from backend.sites.targets import check_pair_target, check_target, mapped_fault
@@ -52,12 +53,8 @@ class MonitorSettings:
     unreadable: tuple[str, ...] = ()
 
 
-class InvalidMonitorError(ValueError):
+class InvalidMonitorError(InvalidError):
     """The settings break a rule. `faults` holds a sentence for each field at fault."""
-
-    def __init__(self, faults: dict[str, str]) -> None:
-        super().__init__(" ".join(faults.values()))
-        self.faults = faults
 
 
 def defaults(kind: Kind, url: str, other: PairTarget | None = None) -> MonitorSettings:

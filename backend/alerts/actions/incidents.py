@@ -15,16 +15,13 @@ from backend.alerts.models import EventKind, Incident, IncidentEvent, Resolution
 from backend.alerts.models.incidents import MAX_TEXT_CHARS
 from backend.alerts.stories import going_on
 from backend.alerts.telling import tell_if_loud
+from backend.faults import FieldFaultError
 
 MAX_MUTE = timedelta(days=90)
 
 
-class IncidentError(ValueError):
+class IncidentError(FieldFaultError):
     """Not with this incident; the text is a sentence for people, `field` what it is about."""
-
-    def __init__(self, field: str, sentence: str) -> None:
-        super().__init__(sentence)
-        self.field = field
 
 
 @transaction.atomic

@@ -10,6 +10,7 @@ from backend.accounts.models import Organisation, User
 from backend.accounts.room import hold
 from backend.alerts.models import Maintenance
 from backend.alerts.models.rules import MAX_REASON_CHARS, MAX_WINDOWS
+from backend.faults import FieldFaultError
 from backend.sites.models import Site
 from backend.texts import is_one_line
 
@@ -17,12 +18,8 @@ MAX_LENGTH = timedelta(days=31)
 MAX_AHEAD = timedelta(days=366)
 
 
-class MaintenanceError(ValueError):
+class MaintenanceError(FieldFaultError):
     """No such window; the text is a sentence for people, `field` what it is about."""
-
-    def __init__(self, field: str, sentence: str) -> None:
-        super().__init__(sentence)
-        self.field = field
 
 
 @transaction.atomic

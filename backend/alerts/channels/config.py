@@ -13,6 +13,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from backend.alerts.models.channels import ChannelKind
+from backend.faults import FieldFaultError
 from backend.sites.targets import check_called
 from workers.measurement.target import TargetError
 
@@ -24,12 +25,8 @@ _SECRET_PREFIX = "whsec_"
 ROTATION = timedelta(hours=24)
 
 
-class ChannelError(ValueError):
+class ChannelError(FieldFaultError):
     """A channel cannot be so. The text is a sentence for people; `field` is what it is about."""
-
-    def __init__(self, field: str, text: str) -> None:
-        super().__init__(text)
-        self.field = field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

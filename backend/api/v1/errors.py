@@ -11,8 +11,6 @@ from ninja.errors import HttpError, ValidationError
 
 from backend.alerts.actions.channels import ChannelLimitError, TooSoonError
 from backend.alerts.actions.incidents import IncidentError
-from backend.alerts.actions.maintenance import MaintenanceError
-from backend.alerts.channels.config import ChannelError
 from backend.alerts.parameters import InvalidRuleError
 from backend.api.v1.bodies import escape
 from backend.api.v1.problems import (
@@ -24,9 +22,11 @@ from backend.api.v1.problems import (
     UNAVAILABLE,
     Fault,
     ProblemError,
+    invalid,
     problem,
     type_of_status,
 )
+from backend.faults import FieldFaultError
 from backend.runs.actions import RunsError, TooManyRunsError
 from backend.sites.actions import SiteLimitError
 from backend.sites.monitor_settings import InvalidMonitorError
@@ -47,30 +47,31 @@ def problem_of(error: Exception) -> ProblemError | None:
             return ProblemError(INVALID, faults=[_fault(one) for one in error.errors])
         case HttpError():
             return ProblemError(type_of_status(error.status_code), str(error))
+        case OperationalError() | InterfaceError():
+            return ProblemError(UNAVAILABLE, headers={"Retry-After": "5"})
+    return _problem_of_what_was_asked(error)
+
+
+def _problem_of_what_was_asked(error: Exception) -> ProblemError | None:
+    match error:
         case TargetError():
-            return ProblemError(INVALID, faults=[Fault("#/url", str(error))])
+            return invalid("#/url", str(error))
         case InvalidMonitorError():
             return ProblemError(INVALID, faults=[Fault(_setting(name), text) for name, text in error.faults.items()])
+        case InvalidRuleError():
+            return ProblemError(INVALID, faults=[Fault(_pointer(name), text) for name, text in error.faults.items()])
         case TooManyRunsError():
             return ProblemError(LIMIT_REACHED, str(error), headers={"Retry-After": "30"})
         case RunsError():
-            return ProblemError(INVALID, faults=[Fault("#/regions", str(error))])
-        case SiteLimitError():
-            return ProblemError(LIMIT_REACHED, str(error))
-        case ChannelLimitError():
+            return invalid("#/regions", str(error))
+        case SiteLimitError() | ChannelLimitError():
             return ProblemError(LIMIT_REACHED, str(error))
         case TooSoonError():
             return ProblemError(CONFLICT, str(error), headers={"Retry-After": str(ceil(error.seconds))})
-        case ChannelError():
-            return ProblemError(INVALID, faults=[Fault(f"#/{error.field}", str(error))])
-        case InvalidRuleError():
-            return ProblemError(INVALID, faults=[Fault(_pointer(name), text) for name, text in error.faults.items()])
         case IncidentError(field="incident"):
             return ProblemError(CONFLICT, str(error))
-        case IncidentError() | MaintenanceError():
-            return ProblemError(INVALID, faults=[Fault(f"#/{error.field}", str(error))])
-        case OperationalError() | InterfaceError():
-            return ProblemError(UNAVAILABLE, headers={"Retry-After": "5"})
+        case FieldFaultError():
+            return invalid(f"#/{error.field}", str(error))
     return None
 
 
