@@ -1,7 +1,7 @@
 """Every backend test runs on a real PostgreSQL and Redis: those of the environment, or throw-away ones.
 
-`alice`, `bob`, `vera` and `charlie` are the cast (see `cast`); `broker` is a Redis of the test's own; with
-`standing_clock` a test lasts no time.
+`alice`, `bob`, `vera` and `charlie` are the cast (see `cast`); `broker` is a Redis of the test's own, and
+`server` answers over HTTP; with `standing_clock` a test lasts no time.
 """
 
 import os
@@ -20,9 +20,10 @@ from django.core.cache import cache
 from django.template import Template
 from django.test import TransactionTestCase
 from pytest_django import DjangoDbBlocker, Settings
+from pytest_django.live_server_helper import LiveServer
 
 from backend import testing
-from backend.emptying import empty_database
+from backend.emptying import alone_in_the_database, empty_database
 
 if TYPE_CHECKING:
     from backend.cast import Member
@@ -128,6 +129,17 @@ def standing_clock() -> Iterator[None]:
     """No second, minute or hour ends in a test that counts in them."""
     with time_machine.travel(datetime.now(UTC), tick=False):
         yield
+
+
+@pytest.fixture
+def server(transactional_db: None, settings: Settings) -> Iterator[LiveServer]:
+    """A server of this test's own: the session-wide one starts before the test's settings hold."""
+    settings.ALLOWED_HOSTS = ["127.0.0.1"]
+    running = LiveServer("127.0.0.1")
+    yield running
+    running.stop()
+    # What a browser had asked for when it was closed is still being answered.
+    testing.wait_until(alone_in_the_database, "the server's last answers")
 
 
 @pytest.fixture

@@ -18,3 +18,11 @@ def empty_database() -> None:
         cursor.execute(" UNION ALL ".join(f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table})" for table in tables))
         for (table,) in cursor.fetchall():
             cursor.execute(f"DELETE FROM {table}")
+
+
+def alone_in_the_database() -> bool:
+    """Whether nobody else is connected to it any more."""
+    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return bool(cursor.fetchone() == (0,))

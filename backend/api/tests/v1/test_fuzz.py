@@ -23,6 +23,7 @@ from backend.api.tests.v1.world import World, make_world
 from backend.api.v1 import api
 from backend.api.v1.openapi import TARGET, document
 from backend.cast import Member
+from backend.emptying import alone_in_the_database
 from backend.testing import wait_until
 
 SEED, EXAMPLES, TIMEOUT_S = 20261121, 3, 600
@@ -63,14 +64,7 @@ def web() -> Iterator[str]:
                 yield f"http://127.0.0.1:{listener.getsockname()[1]}"
             finally:
                 server.terminate()
-    wait_until(_alone_in_the_database, "the server's last connection to end")
-
-
-def _alone_in_the_database() -> bool:
-    query = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-    with connection.cursor() as cursor:
-        cursor.execute(query)
-        return bool(cursor.fetchone() == (0,))
+    wait_until(alone_in_the_database, "the server's last connection to end")
 
 
 def config_of(world: World, folder: Path) -> Path:

@@ -1,11 +1,9 @@
 """The command and the service together: what one says the other understands."""
 
 import json
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from backend.accounts.permissions import Scope
@@ -20,15 +18,6 @@ from workers.cli import main
 from workers.commands.pipeline_arguments import GATE
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def server(transactional_db: None, settings: Settings) -> Iterator[LiveServer]:
-    """A server of this test's own: the session-wide one starts before the test's settings hold."""
-    settings.ALLOWED_HOSTS = ["127.0.0.1"]
-    running = LiveServer("127.0.0.1")
-    yield running
-    running.stop()
 
 
 @pytest.fixture

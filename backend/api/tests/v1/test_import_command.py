@@ -1,11 +1,9 @@
 """`firstbyte import` and the service together."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from backend.accounts.permissions import Scope
@@ -17,15 +15,6 @@ from workers.cli import main
 from workers.tests.measurement.imports import samples
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def server(transactional_db: None, settings: Settings) -> Iterator[LiveServer]:
-    """A server of this test's own: the session-wide one starts before the test's settings hold."""
-    settings.ALLOWED_HOSTS = ["127.0.0.1"]
-    running = LiveServer("127.0.0.1")
-    yield running
-    running.stop()
 
 
 def bring(server: LiveServer, file: Path, *arguments: str, token: str) -> int:
