@@ -13,7 +13,7 @@ To add a router, say of deploys:
         @router.get("/deploys", auth=needs(Scope.READ), response=Page[Deploy])
         def list_deploys(request: ApiRequest, limit: Limit = 50, cursor: Cursor = "") -> Page[Deploy]:
             \"\"\"Deploys, the newest first.\"\"\"
-            rows = queries.deploys(request.caller.organisation, before=position_of(request, cursor), limit=limit + 1)
+            rows = queries.deploys(request.caller.organisation, before=moment_of(request, cursor), limit=limit + 1)
             key = lambda row: [row.at.isoformat(), row.pk]
             return page_of(request, rows, Page[Deploy], limit=limit, shape=_deploy, key=key)
 
@@ -25,9 +25,10 @@ To add a router, say of deploys:
 
     Every route names its scope, and a permission when it changes something. The function's name is the operation's id,
     its docstring the reference. Paths are plural nouns without a slash at the end; ids are `{uuid:deploy_id}`. Start
-    from `request.caller.organisation`; what is not there is `raise ProblemError(NOT_FOUND)`. An error of the domain is
-    added to `errors.problem_of`, or raised as `invalid("#/field", "Sentence.")` / `ProblemError(LIMIT_REACHED, ...)`.
-    Waiting (`?wait=`) is `waiting.wait_for`. Bodies hold no secret; what was sent as one is never sent back.
+    from `request.caller.organisation`; what may not be there goes through `existing(row, "Sentence.")`. An error of the
+    domain is one of `backend.faults` or added to `errors.problem_of`; others raised as `invalid("#/field", "Text.")`
+    or `ProblemError(CONFLICT, ...)`. Waiting (`?wait=`) is `waiting.wait_for`. Bodies hold no secret; what was sent as
+    one is never sent back.
 2.  One line in `ROUTERS` below.
 3.  An example for every route in `tests/v1/examples.py`: the walking tests fail for a route without one.
 4.  `./dev python manage.py openapi`, and commit the file.

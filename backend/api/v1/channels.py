@@ -17,8 +17,8 @@ from backend.alerts.models import ChannelKind, DeliveryState
 from backend.alerts.models.channels import MAX_NAME_CHARS
 from backend.alerts.queries import channels as queries
 from backend.api.v1.access import ApiRequest, needs
-from backend.api.v1.paging import Cursor, Limit, page_of, position_of
-from backend.api.v1.problems import NOT_FOUND, ProblemError
+from backend.api.v1.paging import Cursor, Limit, number_of, page_of, position_of
+from backend.api.v1.problems import existing
 from backend.api.v1.shapes import In, Out, Page
 from workers.measurement.target import MAX_URL_CHARS
 
@@ -183,12 +183,11 @@ def rotate_channel_secret(request: ApiRequest, channel_id: UUID) -> NewSecret:
 @router.get("/channels/{uuid:channel_id}/deliveries", auth=needs(Scope.READ, Scope.ALERTS), response=Page[Delivery])
 def list_deliveries(request: ApiRequest, channel_id: UUID, limit: Limit = 50, cursor: Cursor = "") -> Page[Delivery]:
     """What the channel was told, the newest first, and what it answered."""
-    position = position_of(request, cursor)
     rows = queries.deliveries(
         request.caller.organisation,
         _owned(request, channel_id),
         limit + 1,
-        before=None if position is None else int(position[0]),
+        before=number_of(request, cursor),
     )
     return page_of(request, rows, Page[Delivery], limit=limit, shape=delivery_shape, key=lambda row: [row.place])
 
@@ -230,14 +229,8 @@ def _shape(row: queries.ChannelRow) -> Channel:
 
 
 def _row(request: ApiRequest, channel_id: UUID) -> queries.ChannelRow:
-    row = queries.channel_row(request.caller.organisation, channel_id)
-    if row is None:
-        raise ProblemError(NOT_FOUND, "There is no such channel.")
-    return row
+    return existing(queries.channel_row(request.caller.organisation, channel_id), "There is no such channel.")
 
 
 def _owned(request: ApiRequest, channel_id: UUID) -> ChannelModel:
-    channel = queries.channel(request.caller.organisation, channel_id)
-    if channel is None:
-        raise ProblemError(NOT_FOUND, "There is no such channel.")
-    return channel
+    return existing(queries.channel(request.caller.organisation, channel_id), "There is no such channel.")

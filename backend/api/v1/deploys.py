@@ -9,8 +9,8 @@ from pydantic import AwareDatetime, Field, StringConstraints
 
 from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
-from backend.api.v1.paging import Cursor, Limit, page_of, position_of
-from backend.api.v1.problems import INVALID, NOT_FOUND, Fault, ProblemError, invalid
+from backend.api.v1.paging import Cursor, Limit, moment_of, page_of
+from backend.api.v1.problems import INVALID, Fault, ProblemError, existing, invalid
 from backend.api.v1.shapes import In, Out, Page
 from backend.sites import queries
 from backend.sites.actions import record_deploy
@@ -65,8 +65,7 @@ class Deploy(Out):
 @router.get("/deploys", auth=READ, response=Page[Deploy])
 def list_deploys(request: ApiRequest, site: OfSite = "", limit: Limit = 50, cursor: Cursor = "") -> Page[Deploy]:
     """Deploys, the newest first; of one site also those that concern all."""
-    position = position_of(request, cursor)
-    before = None if position is None else (datetime.fromisoformat(position[0]), int(position[1]))
+    before = moment_of(request, cursor)
     of_site = site_called(request, site, pointer="?site") if site else None
     rows = queries.deploys(request.caller.organisation, site=of_site, before=before, limit=limit + 1)
     return page_of(
@@ -96,10 +95,7 @@ def create_deploy(request: ApiRequest, deploy: NewDeploy) -> Status[Deploy]:
 @router.get("/deploys/{uuid:deploy_id}", auth=READ, response=Deploy)
 def get_deploy(request: ApiRequest, deploy_id: UUID) -> Deploy:
     """One deploy."""
-    found = queries.deploy(request.caller.organisation, deploy_id)
-    if found is None:
-        raise ProblemError(NOT_FOUND, "There is no such deploy.")
-    return deploy_shape(found)
+    return deploy_shape(existing(queries.deploy(request.caller.organisation, deploy_id), "There is no such deploy."))
 
 
 def deploy_shape(row: DeployRow) -> Deploy:

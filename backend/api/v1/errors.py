@@ -11,7 +11,6 @@ from ninja.errors import HttpError, ValidationError
 
 from backend.alerts.actions.channels import ChannelLimitError, TooSoonError
 from backend.alerts.actions.incidents import IncidentError
-from backend.alerts.parameters import InvalidRuleError
 from backend.api.v1.bodies import escape
 from backend.api.v1.problems import (
     CONFLICT,
@@ -26,7 +25,7 @@ from backend.api.v1.problems import (
     problem,
     type_of_status,
 )
-from backend.faults import FieldFaultError
+from backend.faults import FieldFaultError, InvalidError
 from backend.runs.actions import RunsError, TooManyRunsError
 from backend.sites.actions import SiteLimitError
 from backend.sites.monitor_settings import InvalidMonitorError
@@ -58,7 +57,7 @@ def _problem_of_what_was_asked(error: Exception) -> ProblemError | None:
             return invalid("#/url", str(error))
         case InvalidMonitorError():
             return ProblemError(INVALID, faults=[Fault(_setting(name), text) for name, text in error.faults.items()])
-        case InvalidRuleError():
+        case InvalidError():
             return ProblemError(INVALID, faults=[Fault(_pointer(name), text) for name, text in error.faults.items()])
         case TooManyRunsError():
             return ProblemError(LIMIT_REACHED, str(error), headers={"Retry-After": "30"})

@@ -1,7 +1,7 @@
 """Gates: may this release go out? Fresh runs against history or another address, and a verdict to act on."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Annotated
 from uuid import UUID
 
@@ -13,8 +13,8 @@ from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.deploys import DeployOfPipeline, OfSite, SiteName, faults_of, site_called
 from backend.api.v1.gate_shapes import Gate, GateLine, gate_shape, line_shape
-from backend.api.v1.paging import Cursor, Limit, page_of, position_of
-from backend.api.v1.problems import INVALID, LIMIT_REACHED, NOT_FOUND, ProblemError
+from backend.api.v1.paging import Cursor, Limit, moment_of, page_of
+from backend.api.v1.problems import INVALID, LIMIT_REACHED, ProblemError, existing
 from backend.api.v1.shapes import In, Page, RegionCode
 from backend.api.v1.waiting import Wait, wait_for
 from backend.gates import actions, queries
@@ -144,8 +144,7 @@ class NewGate(In):
 @router.get("/gates", auth=READ, response=Page[GateLine])
 def list_gates(request: ApiRequest, site: OfSite = "", limit: Limit = 50, cursor: Cursor = "") -> Page[GateLine]:
     """Gates, the newest first."""
-    position = position_of(request, cursor)
-    before = None if position is None else (datetime.fromisoformat(position[0]), int(position[1]))
+    before = moment_of(request, cursor)
     of_site = site_called(request, site, pointer="?site") if site else None
     rows = queries.gates(request.caller.organisation, site=of_site, before=before, limit=limit + 1)
     return page_of(
@@ -196,16 +195,11 @@ def cancel_gate(request: ApiRequest, gate_id: UUID) -> Gate:
 
 
 def _owned(request: ApiRequest, gate_id: UUID) -> GateRow:
-    found = queries.gate(request.caller.organisation, gate_id)
-    if found is None:
-        raise ProblemError(NOT_FOUND, "There is no such gate.")
-    return found
+    return existing(queries.gate(request.caller.organisation, gate_id), "There is no such gate.")
 
 
 def _shown(request: ApiRequest, gate_id: UUID) -> Gate:
-    view = queries.gate_view(request.caller.organisation, gate_id)
-    if view is None:
-        raise ProblemError(NOT_FOUND, "There is no such gate.")
+    view = existing(queries.gate_view(request.caller.organisation, gate_id), "There is no such gate.")
     return gate_shape(view, base_url=settings.BASE_URL)
 
 

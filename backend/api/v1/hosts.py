@@ -9,7 +9,7 @@ from ninja import Query, Router
 from pydantic import Field
 
 from backend.api.v1.access import ApiRequest
-from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
+from backend.api.v1.problems import existing, invalid
 from backend.api.v1.shapes import Bytes, In, Ms, Out
 from backend.api.v1.sites import READ, WRITE, owned_site
 from backend.fleet.models import Region
@@ -81,9 +81,7 @@ def list_hosts(
 def choose_host_role(request: ApiRequest, site_id: UUID, name: str, change: RoleChange) -> Host:
     """Says what a host is to the site. It stays, whatever is proposed later."""
     host = queries.host(request.caller.organisation, site_id, name) if len(name) <= 253 else None
-    if host is None:
-        raise ProblemError(NOT_FOUND, "There is no such host.")
-    chosen = choose_role(actor=request.caller.actor, host=host, role=change.role)
+    chosen = choose_role(actor=request.caller.actor, host=existing(host, "There is no such host."), role=change.role)
     costs = _costs(owned_site(request, site_id), usable_regions(request.caller.organisation))
     return _shape(chosen, next((one for one in costs if one.host == name), None))
 

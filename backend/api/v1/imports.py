@@ -15,7 +15,7 @@ from backend.api.v1.bodies import takes_file
 from backend.api.v1.deploys import OfSite, site_called
 from backend.api.v1.door import matches
 from backend.api.v1.limits import IMPORTS
-from backend.api.v1.paging import Cursor, Limit, page_of, position_of
+from backend.api.v1.paging import Cursor, Limit, moment_of, page_of
 from backend.api.v1.problems import INVALID, LIMIT_REACHED, NOT_FOUND, Fault, ProblemError
 from backend.api.v1.runs import FOR_GOOD, HAR_CONTENT, Level
 from backend.api.v1.shapes import Bytes, Ms, Out, Page, written
@@ -91,11 +91,10 @@ class Imported(Out):
 @router.get("/imports", auth=READ, response=Page[Import])
 def list_imports(request: ApiRequest, site: OfSite = "", limit: Limit = 50, cursor: Cursor = "") -> Page[Import]:
     """Imported page loads, the newest first."""
-    position = position_of(request, cursor)
     rows = queries.uploads(
         request.caller.organisation,
         site=site_called(request, site, pointer="?site") if site else None,
-        before=None if position is None else (datetime.fromisoformat(position[0]), int(position[1])),
+        before=moment_of(request, cursor),
         limit=limit + 1,
     )
     return page_of(

@@ -21,8 +21,8 @@ from backend.alerts.queries.channels import line_of
 from backend.alerts.states import State
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.channels import Delivery, delivery_shape
-from backend.api.v1.paging import Cursor, Limit, page_of, position_of
-from backend.api.v1.problems import NOT_FOUND, ProblemError
+from backend.api.v1.paging import Cursor, Limit, number_of, page_of
+from backend.api.v1.problems import existing
 from backend.api.v1.shapes import In, Out, Page
 from backend.api.v1.sites import owned_site
 
@@ -123,12 +123,11 @@ def list_incidents(
     request: ApiRequest, status: Which = Which.OPEN, site: OfSite = None, limit: Limit = 50, cursor: Cursor = ""
 ) -> Page[Incident]:
     """Incidents, the newest first."""
-    position = position_of(request, cursor)
     rows = queries.incidents(
         request.caller.organisation,
         site=None if site is None else owned_site(request, site),
         is_open=None if status is Which.ALL else status is Which.OPEN,
-        before=None if position is None else int(position[0]),
+        before=number_of(request, cursor),
         limit=limit + 1,
     )
     return page_of(request, rows, Page[Incident], limit=limit, shape=_shape, key=lambda row: [row.place])
@@ -190,16 +189,11 @@ def _act(request: ApiRequest, incident_id: UUID, act: Callable[..., IncidentMode
 
 
 def _owned(request: ApiRequest, incident_id: UUID) -> IncidentModel:
-    incident = queries.incident(request.caller.organisation, incident_id)
-    if incident is None:
-        raise ProblemError(NOT_FOUND, "There is no such incident.")
-    return incident
+    return existing(queries.incident(request.caller.organisation, incident_id), "There is no such incident.")
 
 
 def _detail(request: ApiRequest, incident_id: UUID) -> IncidentDetail:
-    detail = queries.incident_detail(request.caller.organisation, incident_id)
-    if detail is None:
-        raise ProblemError(NOT_FOUND, "There is no such incident.")
+    detail = existing(queries.incident_detail(request.caller.organisation, incident_id), "There is no such incident.")
     return IncidentDetail(
         **dict(_shape(detail.row)),
         timeline=[_entry(event, told=event.pk in detail.told) for event in detail.events],

@@ -14,8 +14,8 @@ from backend.alerts.models import Maintenance as WindowModel
 from backend.alerts.models.rules import MAX_REASON_CHARS
 from backend.alerts.queries import rules as queries
 from backend.api.v1.access import ApiRequest, needs
-from backend.api.v1.paging import Cursor, Limit, page_of, position_of
-from backend.api.v1.problems import NOT_FOUND, ProblemError
+from backend.api.v1.paging import Cursor, Limit, number_of, page_of
+from backend.api.v1.problems import existing
 from backend.api.v1.shapes import In, Out, Page
 from backend.api.v1.sites import owned_site, site_in_body
 
@@ -51,8 +51,7 @@ def list_maintenance(
     request: ApiRequest, site: OfSite = None, limit: Limit = 50, cursor: Cursor = ""
 ) -> Page[MaintenanceWindow]:
     """Windows that go on, lie ahead or were lately, in the order they were planned."""
-    position = position_of(request, cursor)
-    last = 0 if position is None else int(position[0])
+    last = number_of(request, cursor) or 0
     found = queries.maintenance_windows(
         request.caller.organisation, None if site is None else owned_site(request, site)
     )
@@ -89,10 +88,7 @@ def end_maintenance(request: ApiRequest, window_id: UUID) -> HttpResponse:
 
 
 def _owned(request: ApiRequest, window_id: UUID) -> WindowModel:
-    window = queries.maintenance_window(request.caller.organisation, window_id)
-    if window is None:
-        raise ProblemError(NOT_FOUND, "There is no such window.")
-    return window
+    return existing(queries.maintenance_window(request.caller.organisation, window_id), "There is no such window.")
 
 
 def _shape(window: WindowModel) -> MaintenanceWindow:

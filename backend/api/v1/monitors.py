@@ -11,8 +11,8 @@ from pydantic import Field, StringConstraints
 from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.page_settings import PageChange, PageSettings, changed_page, told_page
-from backend.api.v1.paging import Cursor, Limit, page_of, position_of
-from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
+from backend.api.v1.paging import Cursor, Limit, number_of, page_of
+from backend.api.v1.problems import existing, invalid
 from backend.api.v1.regions import refuse_unknown_regions
 from backend.api.v1.shapes import In, Out, Page, RegionCode
 from backend.api.v1.sites import Url
@@ -107,8 +107,7 @@ def list_monitors(
     cursor: Cursor = "",
 ) -> Page[Monitor]:
     """Monitors in the order they were made."""
-    position = position_of(request, cursor)
-    after = None if position is None else int(position[0])
+    after = number_of(request, cursor)
     rows = monitors_after(request.caller.organisation, site_id=site, kind=kind, after=after, limit=limit + 1)
     return page_of(request, rows, Page[Monitor], limit=limit, shape=shape_of, key=lambda row: [row.pk])
 
@@ -149,10 +148,7 @@ def resume_monitor(request: ApiRequest, monitor_id: UUID) -> MonitorDetail:
 
 def owned_monitor(request: ApiRequest, monitor_id: UUID) -> MonitorRow:
     """The caller's own monitor. Raises ProblemError for any other."""
-    monitor = queries.monitor(request.caller.organisation, monitor_id)
-    if monitor is None:
-        raise ProblemError(NOT_FOUND, "There is no such monitor.")
-    return monitor
+    return existing(queries.monitor(request.caller.organisation, monitor_id), "There is no such monitor.")
 
 
 def shape_of(monitor: MonitorRow) -> Monitor:

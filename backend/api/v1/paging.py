@@ -1,6 +1,7 @@
 """Pages of a list: where one ended is in the cursor of the next, signed, so that nobody builds one by hand."""
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlencode
 
@@ -31,6 +32,18 @@ def position_of(request: ApiRequest, cursor: str) -> Position | None:
     except (signing.BadSignature, ValueError) as error:
         raise _unknown() from error
     return position if isinstance(position, list) else None
+
+
+def number_of(request: ApiRequest, cursor: str) -> int | None:
+    """The same for a list in the order of a number, which is all that `page_of` was told."""
+    position = position_of(request, cursor)
+    return None if position is None else int(position[0])
+
+
+def moment_of(request: ApiRequest, cursor: str) -> tuple[datetime, int] | None:
+    """The same for a list in the order of time, told as ISO 8601, and of a number."""
+    position = position_of(request, cursor)
+    return None if position is None else (datetime.fromisoformat(position[0]), int(position[1]))
 
 
 def page_of(

@@ -10,15 +10,15 @@ from ninja import Query, Router, Status
 from pydantic import Field, StringConstraints
 
 from backend.api.v1.access import ApiRequest
-from backend.api.v1.paging import Cursor, Limit, page_of, position_of
-from backend.api.v1.problems import INVALID, NOT_FOUND, Fault, ProblemError
+from backend.api.v1.paging import Cursor, Limit, number_of, page_of
+from backend.api.v1.problems import existing
 from backend.api.v1.regions import refuse_unknown_regions
 from backend.api.v1.shapes import In, Ms, Out, Page, RegionCode
 from backend.api.v1.sites import READ, WRITE, Url, owned_site
 from backend.compare import actions, queries
 from backend.compare.models import MAX_NAME_CHARS, StoredVerdict
 from backend.compare.models import Pairing as PairingRow
-from backend.compare.pairings import InvalidPairingError, PairingDraft
+from backend.compare.pairings import PairingDraft
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S
 from workers.measurement.document import milliseconds
@@ -117,8 +117,7 @@ def list_pairings(
     cursor: Cursor = "",
 ) -> Page[Pairing]:
     """Pairings in the order they were made, with the verdicts that hold now."""
-    position = position_of(request, cursor)
-    after = None if position is None else int(position[0])
+    after = number_of(request, cursor)
     rows = queries.pairings_after(request.caller.organisation, site_id=site, after=after, limit=limit + 1)
     return page_of(request, rows, Page[Pairing], limit=limit, shape=shape_of, key=lambda row: [row.pk])
 
@@ -136,10 +135,7 @@ def create_pairing(request: ApiRequest, pairing: NewPairing) -> Status[Pairing]:
         regions=tuple(pairing.regions),
         ignore_certificate_errors=pairing.ignore_certificate_errors,
     )
-    try:
-        made = actions.create_pairing(actor=request.caller.actor, site=site, draft=draft)
-    except InvalidPairingError as error:
-        raise _invalid(error) from error
+    made = actions.create_pairing(actor=request.caller.actor, site=site, draft=draft)
     request.out["Location"] = f"/api/v1/pairings/{made.public_id}"
     return Status(201, shape_of(made))
 
@@ -160,10 +156,7 @@ def change_pairing(request: ApiRequest, pairing_id: UUID, change: PairingChange)
         name: tuple(value) if isinstance(value, list) else value for name, value in sent.items() if value is not None
     }
     draft = replace(actions.draft_of(pairing), **changes)
-    try:
-        return shape_of(actions.change_pairing(actor=request.caller.actor, pairing=pairing, draft=draft))
-    except InvalidPairingError as error:
-        raise _invalid(error) from error
+    return shape_of(actions.change_pairing(actor=request.caller.actor, pairing=pairing, draft=draft))
 
 
 @router.delete("/pairings/{uuid:pairing_id}", auth=WRITE, response={204: None})
@@ -175,10 +168,7 @@ def delete_pairing(request: ApiRequest, pairing_id: UUID) -> HttpResponse:
 
 def owned_pairing(request: ApiRequest, pairing_id: UUID) -> PairingRow:
     """The caller's own pairing. Raises ProblemError for any other."""
-    pairing = queries.pairing(request.caller.organisation, pairing_id)
-    if pairing is None:
-        raise ProblemError(NOT_FOUND, "There is no such pairing.")
-    return pairing
+    return existing(queries.pairing(request.caller.organisation, pairing_id), "There is no such pairing.")
 
 
 def shape_of(pairing: PairingRow) -> Pairing:
@@ -217,7 +207,3 @@ def _verdict(row: StoredVerdict) -> VerdictNow:
         sentence=row.sentence,
         reason=row.reason,
     )
-
-
-def _invalid(error: InvalidPairingError) -> ProblemError:
-    return ProblemError(INVALID, faults=[Fault(f"#/{name}", text) for name, text in error.faults.items()])

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from django.http import HttpRequest, HttpResponse
 
@@ -11,6 +11,8 @@ MEDIA_TYPE = "application/problem+json"
 PATH = "/api/v1/problems/"
 # More faults than this teach nobody anything.
 MAX_FAULTS = 20
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +166,13 @@ class ProblemError(Exception):
 def invalid(pointer: str, detail: str) -> ProblemError:
     """One value that is not valid."""
     return ProblemError(INVALID, faults=[Fault(pointer, detail)])
+
+
+def existing(found: Found | None, sentence: str) -> Found:
+    """What was found. Raises ProblemError with the sentence where that is nothing."""
+    if found is None:
+        raise ProblemError(NOT_FOUND, sentence)
+    return found
 
 
 def problem(request: HttpRequest, error: ProblemError) -> HttpResponse:

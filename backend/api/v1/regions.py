@@ -8,7 +8,7 @@ from ninja import Router
 
 from backend.accounts.permissions import Scope
 from backend.api.v1.access import ApiRequest, needs
-from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
+from backend.api.v1.problems import existing, invalid
 from backend.api.v1.shapes import Ms, Out
 from backend.fleet.queries import AgentState, Health, RegionState, regions_for, unknown_among, usable_regions
 from workers.measurement.document import milliseconds
@@ -56,9 +56,7 @@ def list_regions(request: ApiRequest) -> RegionList:
 def get_region(request: ApiRequest, code: str) -> Region:
     """One region."""
     state = next((state for state in _states(request) if state.region.code == code), None)
-    if state is None:
-        raise ProblemError(NOT_FOUND, "There is no such region.")
-    return _shape(state)
+    return _shape(existing(state, "There is no such region."))
 
 
 def refuse_unknown_regions(request: ApiRequest, codes: Sequence[str], *, kept: Sequence[str] = ()) -> None:

@@ -22,8 +22,8 @@ from backend.alerts.parameters import MAX_DELAY_S
 from backend.alerts.queries import rules as queries
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.limits import Policy
-from backend.api.v1.paging import Cursor, Limit, page_of, position_of
-from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
+from backend.api.v1.paging import Cursor, Limit, number_of, page_of
+from backend.api.v1.problems import existing, invalid
 from backend.api.v1.shapes import In, Out, Page
 from backend.api.v1.sites import owned_site, site_in_body
 from backend.sites.models import Monitor, Site
@@ -119,8 +119,7 @@ class RulePreview(Out):
 @router.get("/rules", auth=READ, response=Page[Rule])
 def list_rules(request: ApiRequest, site: OfSite = None, limit: Limit = 50, cursor: Cursor = "") -> Page[Rule]:
     """Rules in the order they were made."""
-    position = position_of(request, cursor)
-    last = 0 if position is None else int(position[0])
+    last = number_of(request, cursor) or 0
     rows = queries.rules(request.caller.organisation, None if site is None else owned_site(request, site))
     following = sorted((row for row in rows if row.rule.pk > last), key=lambda row: row.rule.pk)
     return page_of(request, following, Page[Rule], limit=limit, shape=_shape, key=lambda row: [row.rule.pk])
@@ -219,17 +218,11 @@ def _channels(request: ApiRequest, ids: Sequence[UUID]) -> list[ChannelModel]:
 
 
 def _owned(request: ApiRequest, rule_id: UUID) -> RuleModel:
-    rule = queries.rule(request.caller.organisation, rule_id)
-    if rule is None:
-        raise ProblemError(NOT_FOUND, "There is no such rule.")
-    return rule
+    return existing(queries.rule(request.caller.organisation, rule_id), "There is no such rule.")
 
 
 def _shown(request: ApiRequest, rule_id: UUID) -> Rule:
-    row = queries.rule_row(request.caller.organisation, rule_id)
-    if row is None:
-        raise ProblemError(NOT_FOUND, "There is no such rule.")
-    return _shape(row)
+    return _shape(existing(queries.rule_row(request.caller.organisation, rule_id), "There is no such rule."))
 
 
 def _shape(row: queries.RuleRow) -> Rule:

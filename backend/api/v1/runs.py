@@ -16,7 +16,7 @@ from backend.accounts.permissions import Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.door import matches
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
-from backend.api.v1.problems import NOT_FOUND, ProblemError
+from backend.api.v1.problems import NOT_FOUND, ProblemError, existing
 from backend.api.v1.run_shapes import Run, RunDetail, detail_of, pending_of, run_of
 from backend.api.v1.shapes import Instant, Page, RegionCode, written
 from backend.api.v1.waiting import Wait, wait_for
@@ -152,9 +152,7 @@ def get_film(request: ApiRequest, run_id: UUID) -> HttpResponse:
 
 
 def _picture(request: ApiRequest, run_id: UUID, kind: PictureKind) -> HttpResponse:
-    picture = open_picture(_ended(request, run_id).run, kind)
-    if picture is None:
-        raise ProblemError(NOT_FOUND, "There is no such picture of this run.")
+    picture = existing(open_picture(_ended(request, run_id).run, kind), "There is no such picture of this run.")
     file, media_type = picture
     with file:
         content = file.read()
@@ -169,9 +167,8 @@ def _position(listed: queries.ListedRun) -> list[str]:
 
 def _ended(request: ApiRequest, run_id: UUID) -> Detail:
     """The run without what was measured, and the headers that let a client keep it."""
-    detail = queries.run_detail(request.caller.organisation, run_id, with_result=False)
-    if detail is None:
-        raise ProblemError(NOT_FOUND, "There is no such run, or its time of retention has passed.")
+    found = queries.run_detail(request.caller.organisation, run_id, with_result=False)
+    detail = existing(found, "There is no such run, or its time of retention has passed.")
     if detail.run.outcome != Outcome.MISSED:
         request.out["Cache-Control"] = FOR_GOOD
     return detail

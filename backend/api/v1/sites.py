@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
-from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
+from backend.api.v1.problems import existing, invalid
 from backend.api.v1.shapes import In, Out, Page
 from backend.runs import actions
 from backend.sites import actions as site_actions
@@ -106,10 +106,7 @@ def delete_site(request: ApiRequest, site_id: UUID) -> HttpResponse:
 
 def owned_site(request: ApiRequest, site_id: UUID) -> SiteRow:
     """The caller's own site. Raises ProblemError for any other."""
-    site = queries.site(request.caller.organisation, site_id)
-    if site is None:
-        raise ProblemError(NOT_FOUND, "There is no such site.")
-    return site
+    return existing(queries.site(request.caller.organisation, site_id), "There is no such site.")
 
 
 def site_in_body(request: ApiRequest, site_id: UUID) -> SiteRow:
