@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.db.models import QuerySet
+
 from backend.alerts.flapping import flip
 from backend.alerts.judgement.samples import Standing, from_us
 from backend.alerts.judgement.tracks import Step
@@ -94,14 +96,18 @@ def apply(change: Change, *, now: datetime) -> Incident | None:
 
 def lock_open(organisation_id: int, key: str) -> Incident | None:
     """The open incident of a key, locked until the transaction ends."""
-    opened = Incident.objects.filter(organisation=organisation_id, key=key, resolved_at=None)
-    return opened.select_for_update(of=("self",)).select_related("site", "region", "organisation").first()
+    return locked(Incident.objects.filter(organisation=organisation_id, key=key, resolved_at=None)).first()
 
 
 def lock(incident_pk: int) -> Incident:
     """An incident, locked until the transaction ends."""
-    rows = Incident.objects.select_for_update(of=("self",)).select_related("site", "region", "organisation")
-    return rows.get(pk=incident_pk)
+    return locked(Incident.objects.all()).get(pk=incident_pk)
+
+
+def locked(incidents: "QuerySet[Incident]", *, skip_locked: bool = False) -> "QuerySet[Incident]":
+    """The same, each locked once it is read, with all that telling of it needs."""
+    rows = incidents.select_for_update(of=("self",), skip_locked=skip_locked)
+    return rows.select_related("site", "region", "organisation")
 
 
 def close(incident: Incident, resolution: Resolution, *, at: datetime) -> None:
@@ -282,12 +288,7 @@ def _reopened(change: Change, at: datetime) -> Incident | None:
         resolution__in=_BY_ITSELF,
         resolved_at__gt=at - JOIN,
     )
-    incident = (
-        recent.select_for_update(of=("self",))
-        .select_related("site", "region", "organisation")
-        .order_by("-resolved_at")
-        .first()
-    )
+    incident = locked(recent).order_by("-resolved_at").first()
     if incident is None:
         return None
     incident.resolved_at, incident.resolution = None, ""

@@ -8,10 +8,8 @@ from django.db.models import Max
 from django.utils import timezone
 
 from backend.accounts.models import Organisation
-from backend.alerts.message import Event, Fact, Link, Message, Severity
+from backend.alerts.message import Message
 from backend.alerts.models import Channel, Delivery, DeliveryState, Notice
-
-__all__ = ["Event", "Fact", "Link", "Message", "Severity", "tell"]
 
 SWITCHED_OFF = "The channel is switched off."
 

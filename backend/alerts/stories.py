@@ -32,6 +32,11 @@ def going_on(incident: Incident) -> list[Member]:
     return sorted(members, key=lambda member: (-RANK[State(member.state)], member.since, member.pk))
 
 
+def last_of(incident: Incident) -> list[Member]:
+    """The member that was over last, where none goes on any more."""
+    return list(Member.objects.filter(incident=incident).select_related("rule").order_by("-ended_at")[:1])
+
+
 def is_said_by_others(member: Member, members: Sequence[Member]) -> bool:
     """Whether it is known without this member: that runs fail, by any rule or monitor, where a site is down."""
     down = [other for other in members if other.kind == RuleKind.AVAILABILITY and other.pk != member.pk]

@@ -8,12 +8,12 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from backend.alerts.flapping import QUIET
-from backend.alerts.incidents import event_of, note, reason_of, recover, sum_up
+from backend.alerts.incidents import event_of, locked, note, reason_of, recover, sum_up
 from backend.alerts.message import Event
 from backend.alerts.models import Channel, EventKind, Incident, Member, Resolution
 from backend.alerts.silences import loud
 from backend.alerts.states import RANK, State
-from backend.alerts.stories import going_on
+from backend.alerts.stories import going_on, last_of
 from backend.alerts.telling import newcomers, next_reminder, tell_if_loud, was_told_as_bad
 from backend.alerts.turns import AWAY
 
@@ -96,7 +96,7 @@ def _tell_after_silence(
 def _pay_recovery(incident: Incident, now: datetime) -> int:
     incident.owed = False
     if incident.told:
-        last = list(Member.objects.filter(incident=incident).select_related("rule").order_by("-ended_at")[:1])
+        last = last_of(incident)
         event, why = event_of(incident.resolution), reason_of(incident.resolution)
         notice, silence = tell_if_loud(incident, event, last, now=now, seen_at=now, text=why)
         note(incident, EventKind.SILENCE_ENDED, "It is over.", at=now, notice=notice, silenced=silence)
@@ -121,10 +121,9 @@ def _remind(incident: Incident, now: datetime) -> int:
 
 
 def _settle(incident: Incident, now: datetime) -> int:
-    last = list(Member.objects.filter(incident=incident).select_related("rule").order_by("-ended_at")[:1])
     at = incident.quiet_since or now
     incident.flapping = False
-    recover(incident, last, at=at, now=now, resolution=Resolution.RECOVERED)
+    recover(incident, last_of(incident), at=at, now=now, resolution=Resolution.RECOVERED)
     return 1
 
 
@@ -143,8 +142,7 @@ def _each(incidents: "QuerySet[Incident]", tend: Callable[[Incident, datetime], 
     for pk in list(incidents.order_by("pk").values_list("pk", flat=True)[:AT_ONCE]):
         try:
             with transaction.atomic():
-                locked = incidents.filter(pk=pk).select_for_update(of=("self",), skip_locked=True)
-                incident = locked.select_related("site", "region", "organisation").first()
+                incident = locked(incidents.filter(pk=pk), skip_locked=True).first()
                 count += tend(incident, now) if incident is not None else 0
         except AWAY:
             raise

@@ -13,7 +13,7 @@ from backend.alerts.incidents import close, lock
 from backend.alerts.message import Event
 from backend.alerts.models import EventKind, Incident, IncidentEvent, Resolution, RuleKind, Trend
 from backend.alerts.models.incidents import MAX_TEXT_CHARS
-from backend.alerts.stories import going_on
+from backend.alerts.stories import going_on, last_of
 from backend.alerts.telling import tell_if_loud
 from backend.faults import FieldFaultError
 
@@ -111,7 +111,7 @@ def comment(*, actor: User | None, incident: Incident, text: str) -> IncidentEve
 
 def _close(incident: Incident, resolution: Resolution, kind: EventKind, actor: User | None) -> Incident:
     now = timezone.now()
-    members = going_on(incident) or list(incident.members.select_related("rule").order_by("-ended_at")[:1])
+    members = going_on(incident) or last_of(incident)
     incident.muted_until_recovery = False
     notice, silence = None, None
     if incident.told and members:
