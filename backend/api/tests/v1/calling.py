@@ -3,12 +3,14 @@
 import json
 from datetime import timedelta
 from typing import Any
+from urllib.parse import quote
 
 from django.test import Client
 
 from backend.accounts import actions
 from backend.accounts.permissions import Role, Scope
 from backend.cast import Member
+from backend.runs.tests.factories import NOW
 
 ALL = frozenset(Scope)
 PROBLEM = "application/problem+json"
@@ -18,6 +20,11 @@ def make_token(member: Member, *scopes: Scope, role: Role = Role.ADMIN) -> str:
     """The secret of a token, for all scopes unless some are named."""
     wanted = actions.NewToken(name="CI", role=role, scopes=frozenset(scopes) or ALL, life=timedelta(days=1))
     return actions.create_token(actor=member.user, organisation=member.organisation, wanted=wanted).secret
+
+
+def at(seconds_ago: int) -> str:
+    """An instant before NOW, as it stands in an address."""
+    return quote((NOW - timedelta(seconds=seconds_ago)).isoformat())
 
 
 class Program:
