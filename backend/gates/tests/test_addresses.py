@@ -5,7 +5,7 @@ import pytest
 from backend.gates import actions
 from backend.gates.addresses import Address, MonitorUrl
 from backend.gates.models import Gate, Side
-from backend.gates.queries import AddressView, gate_view
+from backend.gates.queries import AddressView
 from backend.gates.questions import AskedRule, Baseline, InvalidGateError, Runs
 from backend.gates.report import markdown_report
 from backend.gates.tests.world import REGIONS, TEN, World, failing
@@ -28,8 +28,7 @@ def ask(world: World, *rules: AskedRule, **changes: object) -> Gate:
 
 def test_equal_addresses_pass_without_any_history(world: World) -> None:
     gate = world.play(ask(world))
-    view = gate_view(world.member.organisation, gate.public_id)
-    assert view is not None
+    view = world.view(gate)
     assert (gate.verdict, view.exit_code) == ("pass", 0)
     assert view.runs.completed == view.runs.planned == len(REGIONS) * 2 * (3 + 1)
     (rule,) = view.rules
@@ -84,8 +83,7 @@ def test_each_side_is_measured_at_its_own_address(world: World) -> None:
 
 
 def view_addresses(world: World, gate: Gate) -> tuple[AddressView, ...]:
-    view = gate_view(world.member.organisation, gate.public_id)
-    assert view is not None
+    view = world.view(gate)
     assert f"against {OLD}" in markdown_report(view, url="https://service.example/").replace("\\", "")
     return view.addresses
 

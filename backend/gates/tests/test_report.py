@@ -4,7 +4,6 @@ import pytest
 
 from backend.gates.documents import Bounds, RuleFound
 from backend.gates.models import Gate, GateRule
-from backend.gates.queries import gate_view
 from backend.gates.questions import AskedRule
 from backend.gates.report import markdown_report
 from backend.gates.tests.world import TEN, World
@@ -17,14 +16,12 @@ PAGE = "https://monitor.example/gates/1/"
 
 
 def report(world: World, gate: Gate) -> str:
-    view = gate_view(world.member.organisation, gate.public_id)
-    assert view is not None
+    view = world.view(gate)
     return markdown_report(view, url=PAGE)
 
 
 def sentences(world: World, gate: Gate) -> list[str]:
-    view = gate_view(world.member.organisation, gate.public_id)
-    assert view is not None
+    view = world.view(gate)
     return [rule.sentence for rule in view.rules]
 
 

@@ -2,44 +2,33 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
 
 import pytest
 import redis
-from django.db import connection
 from django.utils import timezone
 
 from backend.cast import Member
 from backend.gates import advance
 from backend.gates.actions import cancel_gate
 from backend.gates.collecting import collect
-from backend.gates.models import Gate, GateRun, RunState
-from backend.gates.queries import GateView, gate_view
+from backend.gates.models import Gate, GateRun
+from backend.gates.queries import gate_view
 from backend.gates.questions import AskedRule, Baseline, Runs
 from backend.gates.steps import BUSY_S, IDLE_S, step
-from backend.gates.tests.world import REGIONS, TEN, World, failing, make_incident
-from backend.runs.models import PendingRun, Run, Trigger
-from backend.runs.tests.factories import make_region
+from backend.gates.tests.world import REGIONS, TEN, World, make_incident
+from backend.runs.models import PendingRun, Trigger
 from backend.runs.tests.processes import queued
 from backend.sites.deploys import DeployMarker
 from backend.sites.models import Deploy
-from workers.measurement.messages import Missed, MissedReason
 
 pytestmark = pytest.mark.django_db
-SECOND = timedelta(seconds=1)
 HOUR = timedelta(hours=1)
-
-
-def view(world: World, gate: Gate) -> GateView:
-    found = gate_view(world.member.organisation, gate.public_id)
-    assert found is not None
-    return found
 
 
 def test_an_unchanged_site_passes_at_the_first_look(world: World) -> None:
     world.history()
     gate = world.play(world.ask())
-    told = view(world, gate)
+    told = world.view(gate)
     assert (gate.status, gate.verdict, told.exit_code, told.conclusion) == ("done", "pass", 0, "success")
     assert told.runs.completed == len(REGIONS) * (3 + 1)
     assert (told.runs.discarded, told.runs.failed, told.runs.looks) == (3, 0, 1)
@@ -54,7 +43,7 @@ def test_an_unchanged_site_passes_at_the_first_look(world: World) -> None:
 def test_a_slower_site_fails_and_the_phase_that_grew_is_named(world: World) -> None:
     world.history()
     gate = world.play(world.ask(), lambda run: 1.4)
-    told = view(world, gate)
+    told = world.view(gate)
     assert (gate.verdict, told.exit_code, told.conclusion) == ("fail", 1, "failure")
     (rule,) = told.rules
     assert rule.found is not None
@@ -68,7 +57,7 @@ def test_a_slower_site_fails_and_the_phase_that_grew_is_named(world: World) -> N
 def test_what_is_between_is_measured_longer_until_it_is_decided_or_the_runs_are_used_up(world: World) -> None:
     world.history()
     gate = world.play(world.ask(AskedRule(metric="ttfb", max_change_pct=0.1)))
-    told = view(world, gate)
+    told = world.view(gate)
     assert (gate.verdict, told.exit_code, told.conclusion) == ("inconclusive", 3, "neutral")
     assert (told.runs.looks, told.runs.planned_looks) == (3, 3)
     assert told.runs.completed == told.runs.planned == len(REGIONS) * (12 + 1)
@@ -84,7 +73,7 @@ def test_a_pipeline_says_what_inconclusive_means_to_it(world: World, mapped: str
     runs = Runs(per_region=3, max_per_region=3)
     gate = world.play(world.ask(AskedRule(metric="ttfb", max_change_pct=0.1), on_inconclusive=mapped, runs=runs))
     assert gate.verdict == "inconclusive"
-    assert view(world, gate).exit_code == code
+    assert world.view(gate).exit_code == code
 
 
 def test_the_first_runs_only_warm_caches(world: World) -> None:
@@ -127,7 +116,7 @@ def test_two_monitors_take_turns(world: World) -> None:
 def test_without_enough_history_nothing_is_measured_and_it_says_what_is_missing(world: World) -> None:
     world.history(count=5)
     gate = world.play(world.ask())
-    told = view(world, gate)
+    told = world.view(gate)
     assert (gate.verdict, told.exit_code, told.conclusion) == ("error", 4, "neutral")
     assert gate.summary.startswith("Only 15 scheduled runs of the probe in the 24 h before the release")
     assert not gate.runs.exists()
@@ -173,158 +162,6 @@ def test_a_certificate_that_runs_out_disturbs_no_timing(world: World) -> None:
     assert world.play(world.ask()).verdict == "pass"
 
 
-def test_with_all_agents_silent_it_is_an_error_at_once(world: World) -> None:
-    world.history()
-    world.silence(*REGIONS)
-    gate = world.play(world.ask())
-    told = view(world, gate)
-    assert (gate.status, gate.verdict, told.exit_code) == ("done", "error", 4)
-    assert gate.summary.startswith("It could not be measured in 3 of 3 regions (")
-    assert "its agents are silent" in gate.summary
-
-
-def test_agents_that_stop_in_the_middle_end_it_too(world: World) -> None:
-    world.history()
-    gate = world.ask()
-    step()
-    world.silence(*REGIONS)
-    gate = world.play(gate, lambda run: None)
-    assert (gate.verdict, gate.status) == ("error", "done")
-
-
-def test_a_region_that_is_silent_is_left_out_with_a_warning(world: World) -> None:
-    world.history()
-    world.silence("ap")
-    gate = world.play(world.ask())
-    assert gate.verdict == "pass"
-    assert gate.warnings == ["ap is left out: its agents are silent."]
-    assert set(gate.runs.values_list("region__code", flat=True)) == {"eu", "us"}
-
-
-def test_regions_that_no_agent_has_joined_are_not_asked_at_all(world: World) -> None:
-    """With more of them than of others the gate would end for want of regions."""
-    for code in ("af", "au", "ca", "sa"):
-        make_region(code, joined_at=None)
-    world.history()
-    gate = world.play(world.ask())
-    assert (gate.verdict, gate.regions, gate.warnings) == ("pass", sorted(REGIONS), [])
-
-
-def test_when_nothing_comes_back_it_ends_at_its_deadline(world: World) -> None:
-    world.history()
-    gate = world.ask(timeout_s=60)
-    step()
-    Gate.objects.update(due_at=timezone.now())
-    step(timezone.now() + 61 * SECOND)
-    gate.refresh_from_db()
-    told = view(world, gate)
-    assert (gate.status, gate.verdict, told.exit_code) == ("timeout", "error", 4)
-    assert gate.warnings == ["The time was over when 0 of 3 runs had come back."]
-
-
-def test_a_deadline_after_a_look_gives_what_is_known(world: World) -> None:
-    world.history()
-    gate = world.ask(AskedRule(metric="ttfb", max_change_pct=0.1))
-    for _ in range(5):
-        Gate.objects.update(due_at=timezone.now())
-        step()
-        world.answer_all(lambda run: 1.0)
-    Gate.objects.update(due_at=timezone.now(), deadline=timezone.now())
-    step()
-    gate.refresh_from_db()
-    told = view(world, gate)
-    assert (gate.status, gate.verdict, told.exit_code) == ("timeout", "inconclusive", 3)
-
-
-def test_a_site_that_is_down_ends_it_early_and_says_why(world: World) -> None:
-    world.history()
-    gate = world.play(world.ask(), failing)
-    assert (gate.verdict, view(world, gate).exit_code) == ("error", 4)
-    assert "runs failed; at most 30 % may." in gate.summary
-    assert gate.runs.count() <= len(REGIONS) * 3
-
-
-def test_a_few_failures_are_told_and_do_not_decide(world: World) -> None:
-    world.history()
-    calls: list[str] = []
-
-    def one_in_seven(run: PendingRun) -> object:
-        calls.append(run.region.code)
-        return failing(run) if len(calls) % 7 == 0 else 1.0
-
-    gate = world.play(world.ask(), one_in_seven)  # type: ignore[arg-type]  # a float or an outcome
-    assert gate.verdict == "pass"
-    assert view(world, gate).runs.failed >= 1
-
-
-def test_runs_that_say_nothing_of_the_site_are_made_again(world: World) -> None:
-    world.history()
-    lost: list[object] = []
-
-    def loses_two(run: PendingRun) -> object:
-        if run.region.code == "eu" and len(lost) < 2:
-            lost.append(run.run_id)
-            return Missed(reason=MissedReason.QUEUE_FULL)
-        return 1.0
-
-    gate = world.play(world.ask(), loses_two)  # type: ignore[arg-type]  # a float or an outcome
-    assert gate.verdict == "pass"
-    assert gate.runs.filter(state=RunState.NOTHING).count() == 2
-    assert view(world, gate).runs.failed == 0
-
-
-def test_a_run_that_ends_while_its_gate_looks_for_it_counts(world: World) -> None:
-    world.history()
-    gate = world.ask()
-    step()
-    asked = {run.run_id for run in gate.runs.all()}
-    came: list[str] = []
-
-    def come_after_the_first_look(execute: Any, sql: str, *rest: Any) -> Any:
-        looked = execute(sql, *rest)
-        if not came and sql.startswith("SELECT") and ('FROM "runs_run"' in sql or 'FROM "runs_pendingrun"' in sql):
-            came.append(sql)
-            world.answer_all(lambda run: 1.0)
-        return looked
-
-    Gate.objects.update(due_at=timezone.now())
-    with connection.execute_wrapper(come_after_the_first_look):
-        collect(gate)
-    collect(gate)
-    assert came
-    assert {run.state for run in gate.runs.filter(run_id__in=asked)} == {RunState.MEASURED}
-
-
-def test_a_region_that_misses_again_and_again_is_left_out(world: World) -> None:
-    world.history()
-
-    def never_in_eu(run: PendingRun) -> object:
-        return Missed(reason=MissedReason.QUEUE_FULL) if run.region.code == "eu" else 1.0
-
-    gate = world.play(world.ask(), never_in_eu)  # type: ignore[arg-type]  # a float or an outcome
-    assert gate.verdict == "pass"
-    assert gate.warnings == ["eu is left out: its runs are missed again and again."]
-
-
-def test_a_second_attempt_counts_for_the_first(world: World) -> None:
-    world.history()
-    gate = world.ask()
-    step()
-    first = PendingRun.objects.get(region__code="eu", trigger="gate")
-    asked = first.run_id
-    PendingRun.objects.filter(run_id=asked).update(
-        run_id="00000000-0000-4000-8000-00000000000b", first_run_id=asked, attempt=2
-    )
-    Gate.objects.update(due_at=timezone.now())
-    step()
-    assert gate.runs.get(run_id=asked).state == RunState.PENDING
-    Run.objects.bulk_create([_measured_again(first)])
-    PendingRun.objects.filter(first_run_id=asked).delete()
-    Gate.objects.update(due_at=timezone.now())
-    step()
-    assert gate.runs.get(run_id=asked).state == RunState.MEASURED
-
-
 def test_a_gate_before_the_release_is_the_baseline_of_the_one_after(world: World) -> None:
     before = world.play(world.ask(phase="before", runs=Runs(max_per_region=12)))
     assert (before.verdict, before.deploy, before.runs.count()) == ("pass", None, len(REGIONS) * 13)
@@ -338,7 +175,7 @@ def test_a_gate_before_the_release_is_the_baseline_of_the_one_after(world: World
 def test_a_warning_is_told_and_lets_the_release_pass(world: World) -> None:
     world.history()
     gate = world.play(world.ask(TEN, AskedRule(metric="total", max_value=50, level="warn")))
-    told = view(world, gate)
+    told = world.view(gate)
     assert (gate.verdict, told.exit_code) == ("pass", 0)
     assert [rule.rule.verdict for rule in told.rules] == ["pass", "fail"]
 
@@ -358,7 +195,7 @@ def test_a_cancelled_gate_is_left_alone(world: World) -> None:
     Gate.objects.update(due_at=timezone.now())
     assert step() == IDLE_S
     gate.refresh_from_db()
-    told = view(world, gate)
+    told = world.view(gate)
     assert (gate.status, gate.verdict, told.exit_code, told.conclusion) == ("cancelled", "", 4, "neutral")
 
 
@@ -390,22 +227,6 @@ def test_with_nothing_to_do_it_waits_longer(world: World) -> None:
     world.ask()
     assert step() == BUSY_S
     assert step() == IDLE_S
-
-
-def _measured_again(first: PendingRun) -> Run:
-    return Run(
-        run_id="00000000-0000-4000-8000-00000000000b",
-        first_run_id=first.run_id,
-        scheduled_for=first.scheduled_for,
-        monitor_id=first.monitor_id,
-        region_id=first.region_id,
-        attempt=2,
-        kind=first.kind,
-        trigger="gate",
-        outcome="measured",
-        received_at=timezone.now(),
-        ttfb_us=200_000,
-    )
 
 
 def test_another_organisation_sees_nothing_of_it(world: World, charlie: Member) -> None:

@@ -13,6 +13,7 @@ from backend.cast import Member
 from backend.fleet.models import Agent, Region
 from backend.gates.actions import create_gate
 from backend.gates.models import Gate
+from backend.gates.queries import GateView, gate_view
 from backend.gates.questions import AskedRule, Question, Runs
 from backend.gates.steps import step
 from backend.runs.actions import register_site
@@ -60,6 +61,12 @@ class World:
             for region in self.regions.values()
             for place in range(count)
         )
+
+    def view(self, gate: Gate) -> GateView:
+        """The gate as members of the organisation see it."""
+        found = gate_view(self.member.organisation, gate.public_id)
+        assert found is not None
+        return found
 
     def ask(self, *rules: AskedRule, **changes: object) -> Gate:
         """A gate of this site: ttfb at most 10 % slower, unless rules say otherwise; three to twelve runs."""
