@@ -9,12 +9,10 @@ from backend.alerts.judgement.availability import Availability
 from backend.alerts.judgement.samples import Sample, Seen
 from backend.alerts.models import Maintenance, Notice
 from backend.alerts.states import State
-from backend.alerts.tests.world import World, make_rule, make_world, only_incident, put_run, titles, told
+from backend.alerts.tests.world import DOWN, World, make_rule, make_world, only_incident, put_run, titles, told
 from backend.sites.models import Monitor
 
 pytestmark = pytest.mark.django_db
-
-DOWN = "... xxx xxx"
 
 
 def facts(event: str) -> dict[str, str]:

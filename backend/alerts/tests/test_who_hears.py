@@ -7,12 +7,10 @@ import pytest
 
 from backend.alerts.actions.rules import change_rule, settings_of
 from backend.alerts.models import Channel, ChannelKind, Delivery, IncidentEvent, Maintenance, Notice, Rule
-from backend.alerts.tests.world import World, make_rule, make_world, only_incident, titles, told
+from backend.alerts.tests.world import DOWN, World, make_rule, make_world, only_incident, titles, told
 from backend.cast import Member
 
 pytestmark = pytest.mark.django_db
-
-DOWN = "... xxx xxx"
 
 
 def make_channel(world: World, name: str) -> Channel:

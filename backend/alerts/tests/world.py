@@ -14,6 +14,8 @@ from backend.runs.tests.factories import NOW, Fleet, make_agent, make_fleet
 from backend.sites.models import Monitor
 
 MINUTE = timedelta(minutes=1)
+# All is well in three regions, and then the site is down for long enough to be told.
+DOWN = "... xxx xxx"
 DETAIL = "The server refused the connection: 203.0.113.7"
 
 
