@@ -12,9 +12,9 @@ from workers.measurement.compute.netlog import gather, read_netlog
 from workers.measurement.compute.netlog_events import NEEDED, NetEvent, Phase, names_of, read_events
 from workers.measurement.compute.network_log import NetworkLog
 from workers.tests.captures import store
+from workers.tests.measurement.recorded import GOLDEN
 from workers.tests.shapes import golden
 
-GOLDEN = ("cold-h2", "new-pool", "six-connections", "untrusted", "untrusted-ignored")
 CONSTANTS = store.load("cold-h2").netlog.constants  # type: ignore[union-attr]  # every kept capture has a log
 
 
