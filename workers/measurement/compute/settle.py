@@ -22,33 +22,39 @@ def settle(
     over: what ended later it had not ended itself.
     """
     for index, exchange in enumerate(exchanges):
-        if (hop := pairs.get(index)) is None:
-            continue
-        if exchange.kind == SOCKET:
-            _settle_socket(exchange, hop, log)
-        elif exchange.asker == SERVICE_WORKER and hop.kind in DOCUMENTS:
-            # The browser asked before its service worker did.
-            exchange.started_us = min(exchange.started_us, hop.started_ms * 1000)
-        if is_cached(hop):
-            _settle_cached(exchange, hop)
-        elif exchange.response is None and hop.status is not None:
-            _settle_untold_answer(exchange, hop)
-        elif _is_begun_anew(exchange, hop):
-            exchange.response, exchange.response_headers = answer_in(hop), headers_in(hop.answer_lines)
-            exchange.transferred_bytes = None
-        if exchange.ended_us is None and _is_over(hop, told_us):
-            _settle_end(exchange, hop, log)
-        if _was_whole(exchange, hop):
-            exchange.net_error, exchange.cancelled = None, False
-        elif _broke_off(exchange, hop):
-            exchange.net_error, exchange.transferred_bytes = log.failure_of(hop), hop.received_bytes
-        if not exchange.is_sent_known and hop.sent_lines and exchange.kind != SOCKET:
-            exchange.request_headers = headers_in(hop.sent_lines)
-        if exchange.response is not None:
-            _settle_received(exchange, hop)
-            _settle_sizes(exchange, hop)
-
+        if (hop := pairs.get(index)) is not None:
+            _settle_one(exchange, hop, log, told_us)
     _settle_given([one for index, one in enumerate(exchanges) if index not in pairs], exchanges)
+
+
+def _settle_one(exchange: Exchange, hop: NetHop, log: NetworkLog, told_us: int | None) -> None:
+    if exchange.kind == SOCKET:
+        _settle_socket(exchange, hop, log)
+    elif exchange.asker == SERVICE_WORKER and hop.kind in DOCUMENTS:
+        # The browser asked before its service worker did.
+        exchange.started_us = min(exchange.started_us, hop.started_ms * 1000)
+    _settle_answer(exchange, hop)
+    if exchange.ended_us is None and _is_over(hop, told_us):
+        _settle_end(exchange, hop, log)
+    if _was_whole(exchange, hop):
+        exchange.net_error, exchange.cancelled = None, False
+    elif _broke_off(exchange, hop):
+        exchange.net_error, exchange.transferred_bytes = log.failure_of(hop), hop.received_bytes
+    if not exchange.is_sent_known and hop.sent_lines and exchange.kind != SOCKET:
+        exchange.request_headers = headers_in(hop.sent_lines)
+    if exchange.response is not None:
+        _settle_received(exchange, hop)
+        _settle_sizes(exchange, hop)
+
+
+def _settle_answer(exchange: Exchange, hop: NetHop) -> None:
+    if is_cached(hop):
+        _settle_cached(exchange, hop)
+    elif exchange.response is None and hop.status is not None:
+        _settle_untold_answer(exchange, hop)
+    elif _is_begun_anew(exchange, hop):
+        exchange.response, exchange.response_headers = answer_in(hop), headers_in(hop.answer_lines)
+        exchange.transferred_bytes = None
 
 
 def _settle_given(left: Iterable[Exchange], exchanges: Iterable[Exchange]) -> None:
