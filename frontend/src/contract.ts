@@ -38,8 +38,6 @@ export interface PhaseSeries {
   readonly deploys: readonly DeployMark[];
 }
 
-export type ProgressStage = "queued" | "starting" | "connecting" | "loading" | "computing" | "done";
-
 export interface RegionSeries {
   readonly region: string;
   readonly name: string;
@@ -99,11 +97,7 @@ export const LANE_HEIGHT = 9 as const;
 
 export const TINY_PERCENT = 0.15 as const;
 
-export const MARK_NAMES = {"first-byte": "First byte", "start-render": "Start render", "fcp": "First paint", "lcp": "Largest paint", "dcl": "DOM ready", "load": "Load", "shift": "Layout shift"} as const;
-
 export const NOTE_SIGNS = {"blocks rendering": "◆", "largest paint": "★", "still open": "…", "only here": "◯"} as const;
-
-export const PHASE_NAMES = {"queued": "Queued", "dns": "DNS", "connect": "Connect (TCP)", "tls": "TLS", "wait": "Waiting (first byte)", "download": "Download", "idle": "In no phase", "open": "Still open"} as const;
 
 export const MAX_TICKS = 5 as const;
 
