@@ -13,12 +13,11 @@ from backend.compare.evidence import propose
 from backend.compare.judging import report_end
 from backend.compare.models import MAX_NAME_CHARS, OriginLoad, Pairing, StoredVerdict
 from backend.compare.pages import newest_pages
-from backend.compare.pairings import InvalidPairingError, PairingDraft, settings_for, translated
+from backend.compare.pairings import PairingDraft, settings_for, translated
 from backend.compare.seen import host_name, hosts_seen
 from backend.fleet.models import Region
 from backend.runs import actions as runs
 from backend.runs.models import PendingRun
-from backend.sites.actions import SiteLimitError
 from backend.sites.hosts import choose_role, propose_roles
 from backend.sites.keeping import settings_of
 from backend.sites.models import Host, HostRole, Monitor, MonitorKind, Site
@@ -173,15 +172,3 @@ def _home(site: Site, pages: Sequence[PageMeasurement]) -> str:
         request.url for page in pages for request in page.waterfall.requests if request.number == page.document
     ]
     return next(filter(None, map(host_name, [*documents[:1], site.url])), "")
-
-
-__all__ = [
-    "InvalidPairingError",
-    "SiteLimitError",
-    "change_pairing",
-    "create_pairing",
-    "delete_pairing",
-    "draft_of",
-    "load_from_origin",
-    "look_at_hosts",
-]
