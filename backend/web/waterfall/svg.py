@@ -80,7 +80,7 @@ COLOURS = {
 }
 _TINTS = {"error": "bad-soft", "redirect": "warn-soft"}
 _STATUS = {"error": "bad", "redirect": "warn"}
-# As in `frontend/src/styles/waterfall.css`, to which a test holds them.
+# As in `frontend/src/styles/waterfall-axis.css`, to which a test holds them.
 DASHES = {"lcp": "5 3", "load": "2 2", "dcl": "8 2 2 2", "shift": "3 5"}
 
 

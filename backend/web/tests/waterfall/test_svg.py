@@ -131,7 +131,7 @@ def test_what_is_too_narrow_to_be_seen_has_an_outline_as_on_the_page() -> None:
 
 
 def test_lines_are_dashed_as_on_the_page() -> None:
-    styles = (TOKENS.parent / "waterfall.css").read_text()
+    styles = (TOKENS.parent / "waterfall-axis.css").read_text()
     dashed = dict(re.findall(r"\.wf-mark\.m-([\w-]+) \{\s*stroke-dasharray: ([\d ]+);", styles))
     assert dashed == DASHES
     assert f'stroke-dasharray="{dashed["lcp"]}"' in svg_of(board_of(page(5), {}), "Shop")
