@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from workers.diagnosis.pages import diagnose_page
-from workers.measurement.finding import Finding, FindingId
+from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import Blocking
 from workers.tests.browser.conftest import Load, measured
 from workers.tests.browser.sites import picture
 from workers.tests.browser.slow_site import Slow, noise, slowly_serving
+from workers.tests.diagnosis.page_sketch import told
 from workers.tests.second_tries import measured_again
 
 # A saving is the difference that was measured, within a fifth, and what a busy machine adds to a paint.
@@ -292,10 +292,6 @@ def at_port(answers: Mapping[str, Slow], port: int) -> dict[str, Slow]:
     """With the site's own port where their bodies say PORT."""
     number = str(port).encode()
     return {path: replace(answer, body=answer.body.replace(b"PORT", number)) for path, answer in answers.items()}
-
-
-def told(page: PageMeasurement, id: FindingId) -> Finding | None:
-    return next((one for one in diagnose_page(page).findings if one.id is id), None)
 
 
 def quickest(pair: Pair, pages: list[PageMeasurement]) -> PageMeasurement:

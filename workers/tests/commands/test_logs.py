@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from workers.tests.captures import logs, store
+from workers.tests.captures import logs
 from workers.tests.commands.test_cli import firstbyte
 from workers.tests.diagnosis.test_probe_document import closed
+from workers.tests.measurement.recorded import saved_events
 
 SCHEMAS = Path(__file__).parents[3] / "docs" / "schemas"
 
@@ -29,11 +30,6 @@ def document_of(*arguments: str) -> dict[str, Any]:
     schema = SCHEMAS / f"{found['schema'].replace('/', '-')}.json"
     Draft202012Validator(closed(json.loads(schema.read_text()))).validate(found)
     return found
-
-
-def saved_events() -> list[dict[str, Any]]:
-    """What DevTools told of a page."""
-    return [{"method": event.method, "params": dict(event.params)} for event in store.load("cold-h2").events]
 
 
 def test_a_network_log_gives_the_instants_of_every_phase() -> None:

@@ -1,5 +1,7 @@
 """Pages of the captures that were recorded with a real Chrome."""
 
+from typing import Any
+
 from workers.measurement.compute.page import compute_page
 from workers.measurement.connection import Connection
 from workers.measurement.messages import PageMeasurement
@@ -19,3 +21,8 @@ def row(page: PageMeasurement, part: str) -> Request:
 
 def link(page: PageMeasurement, request: Request) -> Connection:
     return next(one for one in page.waterfall.connections if one.number == request.connection)
+
+
+def saved_events() -> list[dict[str, Any]]:
+    """What DevTools told of a page, as tools save it."""
+    return [{"method": event.method, "params": dict(event.params)} for event in store.load("cold-h2").events]

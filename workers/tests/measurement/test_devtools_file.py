@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from workers.measurement.compute.devtools_file import DevToolsFile, NoDevToolsError, read_devtools_file
 from workers.measurement.waterfall import Request, RowFlag
-from workers.tests.captures import store
+from workers.tests.measurement.recorded import saved_events
 
 Events = list[dict[str, Any]]
 
@@ -18,10 +18,6 @@ Events = list[dict[str, Any]]
 def read(text: str, *, limit: int = 1000) -> DevToolsFile:
     data = text.encode()
     return read_devtools_file((data[at : at + 4096] for at in range(0, len(data), 4096)), limit=limit)
-
-
-def saved() -> Events:
-    return [{"method": event.method, "params": dict(event.params)} for event in store.load("cold-h2").events]
 
 
 def as_lines(events: Events) -> str:
@@ -48,15 +44,15 @@ FORMS: dict[str, Callable[[Events], str]] = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_in_which_events_are_saved_gives_the_same(form: str) -> None:
-    found = read(FORMS[form](saved()))
-    assert found.waterfall == read(json.dumps(saved())).waterfall
+    found = read(FORMS[form](saved_events()))
+    assert found.waterfall == read(json.dumps(saved_events())).waterfall
     assert (found.requests, found.warnings) == (8, ())
     assert [hop for _, hop in found.ids] == [0, 1, 0, 0, 0, 0, 0, 0]
 
 
 @pytest.mark.parametrize("line", ["1e999", "NaN", "-1", "9" * 40])
 def test_a_tag_whose_place_is_no_place_has_none(line: str) -> None:
-    events = saved()
+    events = saved_events()
     for event in events:
         if event["method"] == "Network.requestWillBeSent":
             place = {"lineNumber": "LINE", "columnNumber": 3}
@@ -66,16 +62,16 @@ def test_a_tag_whose_place_is_no_place_has_none(line: str) -> None:
 
 
 def test_a_redirect_that_the_browser_comes_late_to_follow_downloads_nothing() -> None:
-    first, second = read(json.dumps(saved())).waterfall.requests[:2]
+    first, second = read(json.dumps(saved_events())).waterfall.requests[:2]
     assert (first.redirected_to, first.timing.download) == (second.url, None)
     assert (first.timing.wait is None, second.timing.download is None) == (False, False)
 
 
 def test_what_two_sessions_tell_of_one_request_is_one_row() -> None:
-    told = [{"sessionId": session, **event} for event in saved() for session in ("page", "worker")]
+    told = [{"sessionId": session, **event} for event in saved_events() for session in ("page", "worker")]
     found = read(json.dumps(told))
     assert [request.url for request in found.waterfall.requests] == [
-        request.url for request in read(json.dumps(saved())).waterfall.requests
+        request.url for request in read(json.dumps(saved_events())).waterfall.requests
     ]
     assert [hop for _, hop in found.ids] == [0, 1, 0, 0, 0, 0, 0, 0]
 
@@ -300,14 +296,14 @@ def test_a_request_that_was_under_way_before_its_page_heard_of_it_starts_when_it
 
 
 def test_an_event_that_cannot_be_read_is_passed_over_and_said() -> None:
-    lines = as_lines(saved()).split("\n")
+    lines = as_lines(saved_events()).split("\n")
     found = read("\n".join([*lines[:3], '{"method": "Netw', *lines[3:]]))
     assert found.requests == 8
     assert found.warnings == ("1 events could not be read and were passed over.",)
 
 
 def test_no_more_rows_are_told_than_asked_for() -> None:
-    found = read(json.dumps(saved()), limit=2)
+    found = read(json.dumps(saved_events()), limit=2)
     assert (len(found.waterfall.requests), found.waterfall.truncated, found.requests) == (2, True, 8)
 
 
@@ -334,7 +330,7 @@ METHODS += ["requestWillBeSentExtraInfo", "responseReceivedExtraInfo", "requestS
 def test_events_of_every_wrong_type_are_borne(drawn: list[tuple[str, dict[str, Any]]]) -> None:
     events = [{"method": f"Network.{method}", "params": params} for method, params in drawn]
     try:
-        read(json.dumps(saved()[:2] + events))
+        read(json.dumps(saved_events()[:2] + events))
     except NoDevToolsError:
         pytest.fail("the first two events are sound")
 
