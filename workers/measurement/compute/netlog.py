@@ -2,8 +2,8 @@
 
 Both generations of Chrome's pool are read: a socket is opened by a connect job (the classic pool) or by an attempt
 bound to an attempt manager (the new one); whoever opened it also waited for the name. `netlog_requests` reads the
-requests, `netlog_frames` when they went out, `netlog_sockets` the connections, `netlog_links` which request used which,
-`netlog_received` what each answer brought.
+requests, `netlog_frames` when they went out, `netlog_sockets` the connections, `netlog_sessions` those of QUIC,
+`netlog_links` which request used which, `netlog_received` what each answer brought.
 """
 
 from collections import defaultdict
@@ -14,7 +14,8 @@ from workers.measurement.compute.netlog_frames import Frames
 from workers.measurement.compute.netlog_links import Links
 from workers.measurement.compute.netlog_received import Received
 from workers.measurement.compute.netlog_requests import Requests
-from workers.measurement.compute.netlog_sockets import Sessions, Sockets
+from workers.measurement.compute.netlog_sessions import Sessions
+from workers.measurement.compute.netlog_sockets import Sockets
 from workers.measurement.compute.network_log import NetSocket, NetworkLog
 
 # Without one of these a connection may have been opened unseen; with them one that was not seen is older than the log.

@@ -6,19 +6,15 @@ import binascii
 from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.netlog_links import Handlers
 from workers.measurement.compute.network_log import MAX_SOURCES, NetSocket, NetworkLog, Opener, Stretch
-from workers.measurement.compute.quic_handshake import QuicHandshake
 
 # A server's chain is a few certificates; more is somebody's experiment.
-_MAX_CERTIFICATES = 10
+MAX_CERTIFICATES = 10
 _MAX_PEM_CHARS = 100_000
-_MAX_WORD_CHARS = 300
+MAX_WORD_CHARS = 300
 # A datagram socket belongs to a client socket, which belongs to who dials.
 _MAX_OWNERS = 3
-# Chrome's word for a session that sent its first request with its first flight, and was heard.
-_EARLY = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False, "NotAttempted": False}
 # The search for a name, which Chrome notes before it says who waits for it.
 _LOOKUPS = frozenset({"HOST_RESOLVER_MANAGER_JOB", "HOST_RESOLVER_IMPL_JOB"})
-_HANDSHAKE_ENDS = frozenset({"QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE", "QUIC_SESSION_ZERO_RTT_STATE"})
 
 
 class Sockets:
@@ -89,7 +85,7 @@ class Sockets:
         if group is not None:
             opener = self._log.opener(event.source)
             opener.made_ms = event.time_ms
-            opener.group, opener.backup = group[:_MAX_WORD_CHARS], event.params.get("backup_job") is True
+            opener.group, opener.backup = group[:MAX_WORD_CHARS], event.params.get("backup_job") is True
             opener.origin = _origin_of(opener.group)
 
     def _place(self, event: NetEvent) -> None:
@@ -97,7 +93,7 @@ class Sockets:
         place = event.text("host_port")
         if place is not None:
             opener = self._log.opener(event.source)
-            opener.group = opener.origin = f"https://{place[:_MAX_WORD_CHARS]}"
+            opener.group = opener.origin = f"https://{place[:MAX_WORD_CHARS]}"
 
     def _manager(self, event: NetEvent) -> None:
         if event.dependency is not None:
@@ -154,13 +150,13 @@ class Sockets:
     def _attempt(self, event: NetEvent) -> None:
         if (socket := self._of(event)) is not None:
             socket.connect.mark(event.phase, event.time_ms)
-            socket.address = (event.text("address") or socket.address or "")[:_MAX_WORD_CHARS] or None
+            socket.address = (event.text("address") or socket.address or "")[:MAX_WORD_CHARS] or None
             socket.connect_error = socket.connect_error or "os_error" in event.params
 
     def _connected(self, event: NetEvent) -> None:
         if (socket := self._of(event)) is not None and event.phase is Phase.END:
             socket.connect_error = "net_error" in event.params
-            socket.address = (event.text("remote_address") or socket.address or "")[:_MAX_WORD_CHARS] or None
+            socket.address = (event.text("remote_address") or socket.address or "")[:MAX_WORD_CHARS] or None
 
     def _received(self, event: NetEvent) -> None:
         count = event.number("byte_count")
@@ -204,7 +200,7 @@ class Sockets:
     def _certificates(self, event: NetEvent) -> None:
         found = event.params.get("certificates")
         if (socket := self._of(event)) is not None and isinstance(found, list):
-            socket.certificates = _der_of([str(pem)[:_MAX_PEM_CHARS] for pem in found[:_MAX_CERTIFICATES]])
+            socket.certificates = _der_of([str(pem)[:_MAX_PEM_CHARS] for pem in found[:MAX_CERTIFICATES]])
 
     def _we_spoke(self, event: NetEvent) -> None:
         if (socket := self._of(event)) is not None:
@@ -227,125 +223,13 @@ class Sockets:
             owner = socket.opener
         opener = self._log.openers.get(owner)
         if address is not None and opener is not None:
-            opener.address = address[:_MAX_WORD_CHARS]
-
-
-class Sessions:
-    """Fills `log.sockets` with QUIC sessions. `handlers` takes the events by name."""
-
-    def __init__(self, log: NetworkLog) -> None:
-        self._log = log
-        self._dialling: int | None = None
-        self._dialled: dict[int, int] = {}
-        self._handshakes: dict[int, QuicHandshake] = {}
-        self.handlers: Handlers = {
-            "QUIC_SESSION_POOL_JOB_CONNECT": self._dial,
-            "QUIC_STREAM_FACTORY_JOB_CONNECT": self._dial,
-            "QUIC_SESSION_CREATED": self._created,
-            "QUIC_SESSION": self._session,
-            "QUIC_SESSION_TRANSPORT_PARAMETERS_SENT": self._first_flight,
-            "QUIC_SESSION_TRANSPORT_PARAMETERS_RESUMED": self._resumed,
-            "QUIC_SESSION_VERSION_NEGOTIATED": self._version,
-            "QUIC_SESSION_CRYPTO_FRAME_RECEIVED": self._server_spoke,
-            "QUIC_SESSION_PACKET_RECEIVED": self._received,
-            "QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE": self._complete,
-            "QUIC_SESSION_ZERO_RTT_STATE": self._complete,
-            "QUIC_SESSION_CLOSE_ON_ERROR": self._error,
-        }
-
-    def finish(self) -> None:
-        """Once all events were taken: what servers said in pieces, and a handshake's end, which older Chromes tell only
-        by that of the job that made it.
-        """
-        for source, handshake in self._handshakes.items():
-            _learn(self._log.sockets[source], handshake)
-        if not _HANDSHAKE_ENDS.isdisjoint(self._log.known):
-            return
-        for socket in self._log.sockets.values():
-            if socket.quic and socket.tls.end_ms is None and not socket.connect_error and socket.opener is not None:
-                socket.tls.end_ms = self._dialled.get(socket.opener)
-
-    def _of(self, event: NetEvent) -> NetSocket | None:
-        socket = self._log.sockets.get(event.source)
-        return socket if socket is not None and socket.quic else None
-
-    def _dial(self, event: NetEvent) -> None:
-        if event.phase is Phase.BEGIN:
-            self._dialling = event.source
-        elif event.phase is Phase.END and "net_error" not in event.params and len(self._dialled) < MAX_SOURCES:
-            self._dialled[event.source] = event.time_ms
-
-    def _session(self, event: NetEvent) -> None:
-        if event.phase is not Phase.BEGIN:
-            return
-        host, port = event.text("host") or "", event.number("port") or 443
-        origin = f"https://{_bracketed(host[:_MAX_WORD_CHARS])}:{port}" if host else ""
-        socket = NetSocket(event.source, event.time_ms, quic=True, origin=origin, tls=Stretch(event.time_ms))
-        self._log.add_socket(socket)
-        # Dialling and the session that comes of it are one go; newer Chromes also name it.
-        self._belongs(socket, self._dialling)
-        self._dialling = None
-
-    def _created(self, event: NetEvent) -> None:
-        socket = None if event.dependency is None else self._log.sockets.get(event.dependency)
-        if socket is not None and socket.quic:
-            self._belongs(socket, event.source)
-
-    def _belongs(self, socket: NetSocket, opener: int | None) -> None:
-        if opener is None:
-            return
-        socket.opener = opener
-        socket.address = self._log.opener(opener).address
-        self._log.adopt(opener, socket.source)
-
-    def _first_flight(self, event: NetEvent) -> None:
-        if (socket := self._of(event)) is not None and socket.tls.end_ms is None:
-            socket.tls.begin_ms = event.time_ms
-
-    def _resumed(self, event: NetEvent) -> None:
-        if (socket := self._of(event)) is not None:
-            socket.tls_facts = {**socket.tls_facts, "is_resumed": True}
-
-    def _version(self, event: NetEvent) -> None:
-        version = event.text("version") or ""
-        # QUIC's own versions carry TLS 1.3 (RFC 9001); what Google had before carried its own handshake.
-        if (socket := self._of(event)) is not None and version.startswith(("RFC", "draft", "h3", "ff00")):
-            socket.tls_facts = {**socket.tls_facts, "version": "TLS 1.3"}
-
-    def _received(self, event: NetEvent) -> None:
-        if (socket := self._of(event)) is not None:
-            socket.received_bytes += max(0, event.number("size") or 0)
-
-    def _server_spoke(self, event: NetEvent) -> None:
-        level, offset, data = event.text("encryption_level"), event.number("offset"), event.text("bytes")
-        if self._of(event) is not None and level is not None and offset is not None and data is not None:
-            self._handshakes.setdefault(event.source, QuicHandshake()).take(level, offset, data)
-
-    def _complete(self, event: NetEvent) -> None:
-        if (socket := self._of(event)) is None:
-            return
-        if socket.tls.end_ms is None:
-            socket.tls.end_ms = event.time_ms
-        if event.name == "QUIC_SESSION_ZERO_RTT_STATE":
-            socket.early_data = _EARLY.get(event.text("state") or "")
-
-    def _error(self, event: NetEvent) -> None:
-        if (socket := self._of(event)) is not None and socket.tls.end_ms is None:
-            socket.connect_error = True
-            socket.tls_facts = {**socket.tls_facts, "net_error": event.params.get("net_error")}
+            opener.address = address[:MAX_WORD_CHARS]
 
 
 def _wrap(socket: NetSocket) -> None:
     """Forgets the handshake with a proxy: that with the site is to come, within it."""
     socket.wrapped, socket.tls, socket.tls_facts, socket.certificates = True, Stretch(), {}, ()
     socket.flights, socket.spoke_last = 0, False
-
-
-def _learn(socket: NetSocket, handshake: QuicHandshake) -> None:
-    """In the words in which Chrome tells the same of TCP's handshakes."""
-    said = {"cipher_suite": handshake.cipher, "is_resumed": handshake.resumed}
-    socket.tls_facts = {**said, **socket.tls_facts}
-    socket.certificates = handshake.chain[:_MAX_CERTIFICATES]
 
 
 def _der_of(pems: list[str]) -> tuple[bytes, ...]:
@@ -381,7 +265,3 @@ def _origin_of(group: str) -> str:
         return f"{before.rpartition('/')[2]}://{host}"
     *words, host = place.split("/")
     return f"{'https' if 'ssl' in words else 'http'}://{host}"
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host and not host.startswith("[") else host
