@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from urllib.parse import urldefrag
 
 from workers.measurement.compute.exchange import SERVICE_WORKER, SOCKET, Exchange
-from workers.measurement.compute.network_log import DOCUMENTS, TICK_MS, NetHop
+from workers.measurement.compute.netlog_nouns import DOCUMENTS, TICK_MS, NetHop
 from workers.measurement.compute.phases import Marks, marks_of
 from workers.measurement.waterfall import ServedFrom
 

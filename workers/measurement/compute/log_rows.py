@@ -17,7 +17,8 @@ from workers.measurement.compute.connection_facts import (
 )
 from workers.measurement.compute.join import asked_cache_alone
 from workers.measurement.compute.lookups import lookup_for
-from workers.measurement.compute.network_log import ABORTED, DOCUMENTS, NetHop, NetSocket, NetworkLog, Wait
+from workers.measurement.compute.netlog_nouns import ABORTED, DOCUMENTS, NetHop, NetSocket, Wait
+from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.payers import payers_of, reused_by
 from workers.measurement.compute.refusals import opened_for, opened_in_vain, with_accepted_errors
 from workers.measurement.compute.row_flags import connection_flags, hop_flags

@@ -3,7 +3,8 @@
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from workers.measurement.compute.network_log import TICK_MS, NetHop, NetSocket, NetworkLog, Wait, length_of
+from workers.measurement.compute.netlog_nouns import TICK_MS, NetHop, NetSocket, Wait, length_of
+from workers.measurement.compute.network_log import NetworkLog
 
 # A name is asked for by a few at a time.
 _MAX_ASKERS = 64

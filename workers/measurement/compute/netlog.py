@@ -12,11 +12,12 @@ from collections.abc import Callable, Iterable
 from workers.measurement.compute.netlog_events import Names, NetEvent, read_events
 from workers.measurement.compute.netlog_frames import Frames
 from workers.measurement.compute.netlog_links import Links
+from workers.measurement.compute.netlog_nouns import NetSocket
 from workers.measurement.compute.netlog_received import Received
 from workers.measurement.compute.netlog_requests import Requests
 from workers.measurement.compute.netlog_sessions import Sessions
 from workers.measurement.compute.netlog_sockets import Sockets
-from workers.measurement.compute.network_log import NetSocket, NetworkLog
+from workers.measurement.compute.network_log import NetworkLog
 
 # Without one of these a connection may have been opened unseen; with them one that was not seen is older than the log.
 _OPENINGS = frozenset({"SOCKET_ALIVE", "HTTP2_SESSION_INITIALIZED", "QUIC_SESSION"})

@@ -7,7 +7,7 @@ HTTP/1.1 sending ends with the write itself.
 
 from workers.measurement.compute.netlog_events import NetEvent
 from workers.measurement.compute.netlog_links import Handlers
-from workers.measurement.compute.network_log import MAX_SOURCES, NetHop, Stream
+from workers.measurement.compute.netlog_nouns import MAX_SOURCES, NetHop, Stream
 
 
 class Frames:

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from workers.measurement.compute.netlog_events import NetEvent, Phase
-from workers.measurement.compute.network_log import MAX_SOURCES, NetHop, NetworkLog
+from workers.measurement.compute.netlog_nouns import MAX_SOURCES, NetHop
+from workers.measurement.compute.network_log import NetworkLog
 
 Handlers = dict[str, Callable[[NetEvent], None]]
 N = TypeVar("N", int, bool)

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 
 from workers.measurement.compute.netlog_events import NetEvent
 from workers.measurement.compute.netlog_links import Handlers
+from workers.measurement.compute.netlog_nouns import MAX_SOURCES, NetHop, Stream
 from workers.measurement.compute.netlog_sockets import is_carried
-from workers.measurement.compute.network_log import MAX_SOURCES, NetHop, NetworkLog, Stream
+from workers.measurement.compute.network_log import NetworkLog
 
 # Without these nobody knows whose frames were in a read.
 _FRAMES = frozenset({"HTTP2_SESSION_RECV_HEADERS", "HTTP2_SESSION_RECV_DATA"})

@@ -8,7 +8,8 @@ from workers.measurement.compute.header_lines import header_of, headers_in
 from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.netlog_frames import Frames
 from workers.measurement.compute.netlog_links import follows
-from workers.measurement.compute.network_log import ABORTED, MAX_TRIES, NetHop, NetworkLog, Stretch
+from workers.measurement.compute.netlog_nouns import ABORTED, NetHop, Stretch
+from workers.measurement.compute.network_log import MAX_TRIES, NetworkLog
 from workers.measurement.statuses import WITHOUT_BODY
 
 # A page has thousands at most; a log of many hours may have more than anybody looks at.

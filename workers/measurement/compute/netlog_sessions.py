@@ -2,8 +2,9 @@
 
 from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.netlog_links import Handlers
+from workers.measurement.compute.netlog_nouns import MAX_SOURCES, NetSocket, Stretch
 from workers.measurement.compute.netlog_sockets import MAX_CERTIFICATES, MAX_WORD_CHARS
-from workers.measurement.compute.network_log import MAX_SOURCES, NetSocket, NetworkLog, Stretch
+from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.quic_handshake import QuicHandshake
 
 # Chrome's word for a session that sent its first request with its first flight, and was heard.

@@ -5,7 +5,8 @@ import binascii
 
 from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.netlog_links import Handlers
-from workers.measurement.compute.network_log import MAX_SOURCES, NetSocket, NetworkLog, Opener, Stretch
+from workers.measurement.compute.netlog_nouns import MAX_SOURCES, NetSocket, Opener, Stretch
+from workers.measurement.compute.network_log import NetworkLog
 
 # A server's chain is a few certificates; more is somebody's experiment.
 MAX_CERTIFICATES = 10

@@ -14,7 +14,8 @@ from workers.measurement.compute.exchange import STREAM, Exchange, monotonic_us
 from workers.measurement.compute.join import join
 from workers.measurement.compute.netlog import read_netlog
 from workers.measurement.compute.netlog_events import names_of
-from workers.measurement.compute.network_log import NetHop, NetworkLog
+from workers.measurement.compute.netlog_nouns import NetHop
+from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.page_rows import row
 from workers.measurement.compute.page_stock import pictures_of, texts_of

@@ -21,7 +21,8 @@ from workers.measurement.compute.connection_facts import (
 )
 from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
 from workers.measurement.compute.lookups import lookup_for
-from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog
+from workers.measurement.compute.netlog_nouns import NetHop, NetSocket
+from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.phases import devtools_spans, marks_of, shift, span_between
 from workers.measurement.compute.refusals import opened_for, with_accepted_errors
 from workers.measurement.compute.texts import plain_or_none

@@ -3,7 +3,7 @@
 from workers.measurement.compute.asker_flags import asker_flags
 from workers.measurement.compute.blocking import blocking_of, blocks_rendering
 from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
-from workers.measurement.compute.network_log import NetHop
+from workers.measurement.compute.netlog_nouns import NetHop
 from workers.measurement.compute.page_connections import Connections, Network
 from workers.measurement.compute.parser_place import parser_place
 from workers.measurement.compute.resource_types import resource_type_of

@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 
 from workers.measurement.compute.connection_facts import host_and_port
-from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog
+from workers.measurement.compute.netlog_nouns import NetHop, NetSocket
+from workers.measurement.compute.network_log import NetworkLog
 
 # Requests that were under way before the log began: of them there is no URL.
 _ANYWHERE = ("", 0)

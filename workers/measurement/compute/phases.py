@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from workers.measurement.compute.exchange import Exchange, monotonic_us
-from workers.measurement.compute.network_log import TICK_MS, NetHop
+from workers.measurement.compute.netlog_nouns import TICK_MS, NetHop
 from workers.measurement.compute.numbers import clock_of
 from workers.measurement.timing import Span
 

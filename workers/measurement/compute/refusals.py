@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from workers.measurement.compute.connection_facts import certificate_error
-from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog
+from workers.measurement.compute.netlog_nouns import NetHop, NetSocket
+from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.connection import Connection
 
 

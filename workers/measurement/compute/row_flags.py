@@ -1,7 +1,7 @@
 """What is special about a row: of its connection, of its exchange."""
 
 from workers.measurement.compute.connection_facts import host_and_port
-from workers.measurement.compute.network_log import DOCUMENTS, NOBODY, NetHop
+from workers.measurement.compute.netlog_nouns import DOCUMENTS, NOBODY, NetHop
 from workers.measurement.connection import Connection
 from workers.measurement.waterfall import RowFlag
 

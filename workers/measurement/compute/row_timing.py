@@ -3,7 +3,8 @@
 from dataclasses import dataclass, replace
 
 from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
-from workers.measurement.compute.network_log import NetHop, NetworkLog
+from workers.measurement.compute.netlog_nouns import NetHop
+from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.page_connections import Connections, Network
 from workers.measurement.compute.phases import devtools_spans, exchange_spans, marks_of, shift
 from workers.measurement.timing import Span, Timing

@@ -6,7 +6,8 @@ from urllib.parse import urljoin
 
 from workers.measurement.compute.exchange import ON_THE_NETWORK, SERVICE_WORKER, SOCKET, Exchange
 from workers.measurement.compute.header_lines import header_of, headers_in
-from workers.measurement.compute.network_log import DOCUMENTS, NetHop, NetworkLog
+from workers.measurement.compute.netlog_nouns import DOCUMENTS, NetHop
+from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.untold import answer_in, is_cached
 from workers.measurement.statuses import NOT_MODIFIED, REDIRECTS, WITHOUT_BODY
 

@@ -13,7 +13,8 @@ from typing import Any
 from workers.measurement.compute.exchange import SERVICE_WORKER, SOCKET, Exchange
 from workers.measurement.compute.header_lines import header_of, headers_in
 from workers.measurement.compute.join import NEVER_ON_THE_NETWORK, plain_url
-from workers.measurement.compute.network_log import DOCUMENTS, NOBODY, NetHop, NetworkLog, Wait
+from workers.measurement.compute.netlog_nouns import DOCUMENTS, NOBODY, NetHop, Wait
+from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.waterfall import ServedFrom
 
 # A document that the browser asks for while its service worker starts, for that to answer with (Service Workers, 4.6).

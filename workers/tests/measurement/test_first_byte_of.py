@@ -2,7 +2,8 @@
 
 import pytest
 
-from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Stretch
+from workers.measurement.compute.netlog_nouns import NetHop, NetSocket, Stretch
+from workers.measurement.compute.network_log import NetworkLog
 
 _URL = "http://shop.test/"
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from workers.measurement.compute.exchange import Exchange
 from workers.measurement.compute.join import CACHE_MISS, join
-from workers.measurement.compute.network_log import NetHop
+from workers.measurement.compute.netlog_nouns import NetHop
 
 URLS = ("https://shop.test/", "https://shop.test/poll")
 INSTANTS = st.lists(st.integers(0, 2_000), max_size=40, unique=True)

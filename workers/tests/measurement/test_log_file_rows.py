@@ -10,8 +10,9 @@ from workers.measurement.compute.log_rows import rows_of
 from workers.measurement.compute.netlog import gather
 from workers.measurement.compute.netlog_events import NetEvent, Phase, names_of, read_events
 from workers.measurement.compute.netlog_frames import Frames
+from workers.measurement.compute.netlog_nouns import NetHop, NetSocket, Opener, Stretch
 from workers.measurement.compute.netlog_requests import Requests
-from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Opener, Stretch
+from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.waterfall import Request, RowFlag, ServedFrom
 from workers.tests.captures import logs
 from workers.tests.measurement.log_files import log_of, read, row, shown, waterfall_of

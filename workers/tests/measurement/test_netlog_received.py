@@ -12,7 +12,7 @@ from workers.measurement.compute.cdp import read_devtools
 from workers.measurement.compute.join import join
 from workers.measurement.compute.netlog import read_netlog
 from workers.measurement.compute.netlog_events import names_of
-from workers.measurement.compute.network_log import NetHop
+from workers.measurement.compute.netlog_nouns import NetHop
 from workers.measurement.compute.page import compute_page
 from workers.measurement.waterfall import Request
 from workers.tests.measurement.log_files import log_of

@@ -6,7 +6,8 @@ import pytest
 
 from workers.measurement.compute.exchange import SERVICE_WORKER, Exchange
 from workers.measurement.compute.log_rows import rows_of
-from workers.measurement.compute.network_log import NetHop, NetSocket, NetworkLog, Stretch
+from workers.measurement.compute.netlog_nouns import NetHop, NetSocket, Stretch
+from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.page import compute_page
 from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.settle import settle
