@@ -1,4 +1,4 @@
-"""Request headers that a person adds to a measurement: read, and judged before anything is stored or sent. Pure."""
+"""Request headers that a person adds to a measurement: read, and judged before they are stored or a page is loaded."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Which request headers a person may set: judged before they are stored, and again before they are sent."""
+"""Which request headers a raw probe can send: judged before it does. What may be stored is `header_rules`' to say."""
 
 import re
 
