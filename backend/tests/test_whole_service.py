@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from time import monotonic, sleep
+from time import sleep
 from typing import ClassVar
 
 import pytest
@@ -220,17 +220,18 @@ def _wait_for_measured(whole: Whole, more: int) -> None:
 def _kill_in_mid_run(whole: Whole) -> None:
     """Kills a measuring process of an agent while it holds a run."""
     held = whole.folder / "spool-there" / "held"
-    deadline = monotonic() + PATIENCE_S
-    while monotonic() < deadline:
+
+    def is_killed() -> bool:
         for process in held.glob("*"):
             # The folder of a process that has ended goes while we look.
             with suppress(FileNotFoundError):
                 pid = int(process.name)
                 if os.listdir(process) and pid in descendants(whole.processes["agent-there"].pid):
                     os.kill(pid, 9)
-                    return
-        sleep(0.02)
-    raise TimeoutError("no agent was seen with a run")
+                    return True
+        return False
+
+    wait_until(is_killed, "an agent to hold a run", timeout_s=PATIENCE_S)
 
 
 def _lost_and_doubled(whole: Whole, since: object, until: object) -> tuple[list[object], list[object]]:
