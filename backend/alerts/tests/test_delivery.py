@@ -29,6 +29,7 @@ from backend.alerts.tests.standin import (
 )
 from backend.alerts.tests.test_notices import message
 from backend.cast import Member
+from backend.tests.side_by_side import side_by_side
 from workers.tests.ports import closed_port
 
 pytestmark = pytest.mark.django_db
@@ -363,19 +364,10 @@ def test_two_processes_send_each_message_once(alice: Member) -> None:
     with StandIn() as there:
         hooks = [outbox.channel(there.url, ChannelKind.WEBHOOK, f"hook {number}") for number in range(10)]
         outbox.tell(*hooks)
-        threads = [threading.Thread(target=_step_and_close, args=(outbox,)) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        assert side_by_side(4, lambda _: outbox.step()) == []
         ids = [call.headers["webhook-id"] for call in there.calls]
     assert len(ids) == len(set(ids)) == 10
     assert outbox.states() == ["delivered"] * 10
-
-
-def _step_and_close(outbox: Outbox) -> None:
-    outbox.step()
-    connection.close()
 
 
 def test_what_was_told_more_than_a_year_ago_is_forgotten(outbox: Outbox, there: StandIn) -> None:

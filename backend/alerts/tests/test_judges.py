@@ -1,19 +1,19 @@
 """Judges that are killed, and judges that work side by side: real connections, real commits."""
 
-import threading
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError, connection
+from django.db import OperationalError
 from django.utils import timezone
 
 from backend.alerts import judging
 from backend.alerts.models import Delivery, Incident, Notice, Watch
-from backend.alerts.tests.world import MINUTE, make_world, put_run, told
+from backend.alerts.tests.world import MINUTE, World, make_world, put_run, told
 from backend.runs.models import Schedule
 from backend.runs.tests.factories import make_monitors
 from backend.runs.tests.processes import managed
 from backend.testing import wait_until
+from backend.tests.side_by_side import side_by_side
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -51,11 +51,16 @@ def test_a_monitor_that_cannot_be_judged_keeps_no_other_from_its_turn() -> None:
     assert not Watch.objects.filter(monitor__in=others, due_at__lte=world.now).exists()
 
 
+def judge_all(world: World) -> None:
+    """A monitor at a time."""
+    while judging.judge_batch(world.now, limit=1).monitors:
+        pass
+
+
 def test_two_judges_at_the_same_time_open_one_incident_and_tell_once() -> None:
     world = make_world(kinds=("probe", "page"), rules=["availability"])
     for monitor in world.monitors:
         world.minute("...", monitor=monitor)
-    faults: list[BaseException] = []
     for _ in range(3):
         for monitor in world.monitors:
             for seconds, region in enumerate(world.regions):
@@ -63,24 +68,7 @@ def test_two_judges_at_the_same_time_open_one_incident_and_tell_once() -> None:
         world.now += MINUTE
         world.beat()
         Schedule.objects.update(next_at=world.now + timedelta(hours=1))
-        start = threading.Barrier(2)
-
-        def judge(start: threading.Barrier = start) -> None:
-            try:
-                start.wait(120)
-                while judging.judge_batch(world.now, limit=1).monitors:
-                    pass
-            except BaseException as error:
-                faults.append(error)
-            finally:
-                connection.close()
-
-        threads = [threading.Thread(target=judge) for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert faults == []
+        assert side_by_side(2, lambda _: judge_all(world)) == []
     assert Incident.objects.count() == 1
     assert told() == ["opened"]
     assert Notice.objects.count() == 1

@@ -1,41 +1,18 @@
 """Several judges at once: no gate is lost, none is judged twice, and no region measures two runs at a time."""
 
-import threading
 from collections import Counter
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from backend.gates.models import Gate, GateRun, RunState
 from backend.gates.steps import step
 from backend.gates.tests.world import World
 from backend.runs.models import PendingRun
+from backend.tests.side_by_side import side_by_side
 
 pytestmark = pytest.mark.django_db(transaction=True)
 JUDGES = 3
-
-
-def _together(rounds: int) -> list[BaseException]:
-    """Steps in several threads at the same moment, and what went wrong."""
-    barrier, faults = threading.Barrier(JUDGES), []
-
-    def judge() -> None:
-        try:
-            for _ in range(rounds):
-                barrier.wait(timeout=120)
-                step()
-        except BaseException as error:
-            faults.append(error)
-        finally:
-            connection.close()
-
-    threads = [threading.Thread(target=judge) for _ in range(JUDGES)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return faults
 
 
 def test_judges_share_the_work(world: World) -> None:
@@ -43,7 +20,8 @@ def test_judges_share_the_work(world: World) -> None:
     gates = [world.ask() for _ in range(4)]
     for _ in range(12):
         Gate.objects.update(due_at=timezone.now())
-        assert _together(2) == []
+        for _ in range(2):
+            assert side_by_side(JUDGES, lambda _: step()) == []
         pending = PendingRun.objects.filter(trigger="gate").count()
         asked = GateRun.objects.filter(state=RunState.PENDING).values_list("gate", "region")
         assert max(Counter(asked).values(), default=0) <= 1

@@ -24,6 +24,7 @@ from backend.runs.models import PendingRun
 from backend.runs.tests.factories import make_region
 from backend.sites import actions as sites
 from backend.sites.models import Monitor, Site
+from backend.tests.side_by_side import side_by_side
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -91,13 +92,13 @@ def test_two_at_once_do_not_both_get_the_last_place(
         sites.create_draft(actor=None, organisation=alice.organisation, url="https://shop.example/")
     place = model.objects.count() + 1
     monkeypatch.setattr(module, limit, place)
-    assert _both(lambda number: add(alice, number)) == [1]
+    assert _both(lambda number: add(alice, number)) == 1
     assert model.objects.count() == place
 
 
-def _both(add: Callable[[int], object]) -> list[int]:
+def _both(add: Callable[[int], object]) -> int:
     """Adds in two threads, neither of which commits before the other had time to count; how many were refused."""
-    counted, refused = threading.Barrier(2), list[int]()
+    counted = threading.Barrier(2)
 
     def slowly(execute: Any, sql: str, *rest: Any) -> Any:
         result = execute(sql, *rest)
@@ -107,17 +108,9 @@ def _both(add: Callable[[int], object]) -> list[int]:
         return result
 
     def one(number: int) -> None:
-        try:
-            with connection.execute_wrapper(slowly):
-                add(number)
-        except ValueError:
-            refused.append(1)
-        finally:
-            connection.close()
+        with connection.execute_wrapper(slowly):
+            add(number)
 
-    threads = [threading.Thread(target=one, args=(number,)) for number in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return refused
+    refused = side_by_side(2, one)
+    assert all(isinstance(error, ValueError) for error in refused)
+    return len(refused)
