@@ -1,7 +1,6 @@
 """Bounds on text that pages and servers chose: lengths, control characters, secrets."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from workers.measurement.connection import Header
 from workers.measurement.redaction import REDACTED
@@ -9,8 +8,8 @@ from workers.measurement.redaction import REDACTED
 MAX_URL_CHARS = 2048
 MAX_DATA_URL_CHARS = 80
 MAX_HEADERS = 64
-MAX_HEADER_NAME_CHARS = 128
-MAX_VALUE_CHARS = 1024
+_MAX_NAME_CHARS = 128
+_MAX_VALUE_CHARS = 1024
 MAX_TITLE_CHARS = 300
 SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
@@ -49,9 +48,10 @@ def headers_of(raw: object, *, secret: frozenset[str] = frozenset()) -> tuple[He
     if not isinstance(raw, Mapping):
         return ()
     hidden = SECRET_HEADERS | secret
-    return tuple(_header(name, value, hidden) for name, value in list(raw.items())[:MAX_HEADERS])
+    return tuple(stored_header(name, value, hidden) for name, value in list(raw.items())[:MAX_HEADERS])
 
 
-def _header(name: object, value: Any, hidden: frozenset[str]) -> Header:
-    label = plain(name, MAX_HEADER_NAME_CHARS)
-    return Header(name=label, value=REDACTED if label.lower() in hidden else plain(value, MAX_VALUE_CHARS))
+def stored_header(name: object, value: object, hidden: frozenset[str] = SECRET_HEADERS) -> Header:
+    """A header that may be stored: without the value of what opens doors."""
+    label = plain(name, _MAX_NAME_CHARS)
+    return Header(name=label, value=REDACTED if label.strip().lower() in hidden else plain(value, _MAX_VALUE_CHARS))

@@ -3,9 +3,8 @@
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from workers.measurement.compute.blocking import blocking_of, blocks_rendering
-from workers.measurement.compute.texts import MAX_HEADER_NAME_CHARS, MAX_VALUE_CHARS, SECRET_HEADERS, plain, short_url
+from workers.measurement.compute.texts import short_url, stored_header
 from workers.measurement.connection import Header
-from workers.measurement.redaction import REDACTED
 from workers.measurement.waterfall import Blocking, ResourceType, RowFlag, ServedFrom
 
 _TYPES = {
@@ -83,13 +82,8 @@ def blocks_of(word: object) -> tuple[Blocking | None, bool | None]:
 
 
 def header_of(name: object, value: object) -> Header | None:
-    """A header that may be stored: without the value of what opens doors."""
-    if not isinstance(name, str) or not isinstance(value, str):
-        return None
-    label = plain(name, MAX_HEADER_NAME_CHARS)
-    return Header(
-        name=label, value=REDACTED if label.strip().lower() in SECRET_HEADERS else plain(value, MAX_VALUE_CHARS)
-    )
+    """A header that may be stored; None for what is none."""
+    return stored_header(name, value) if isinstance(name, str) and isinstance(value, str) else None
 
 
 def url_of(text: str) -> str:
