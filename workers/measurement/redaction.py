@@ -31,8 +31,8 @@ class Redaction(StrEnum):
 
 
 REDACTED = "(redacted)"
-# Nobody exports these, at no level.
-_NEVER = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
+# Their values are neither stored nor exported, at no level.
+SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 # Names of headers and parameters by which people call what opens something. "api_key", "X-Auth-Token" and "sessionid"
 # are such; "keyboard" and "design" are not, so short words must stand alone.
 _SECRET = re.compile(
@@ -101,7 +101,7 @@ class Masks:
         return _URL_IN_TEXT.sub(lambda found: self.url(found[0]), text)
 
     def _header(self, header: Header) -> Header:
-        if header.name.lower() in _NEVER or (self.level is Redaction.STANDARD and is_secret_name(header.name)):
+        if header.name.lower() in SECRET_HEADERS or (self.level is Redaction.STANDARD and is_secret_name(header.name)):
             return Header(name=header.name, value=REDACTED)
         value = _PATH_IN_TEXT.sub(lambda found: self.url(found[0]) if found[1] else found[0], self.words(header.value))
         is_path = header.value.startswith("/") and "?" in header.value

@@ -9,6 +9,7 @@ from cryptography.hazmat.primitives.asymmetric import dsa, ec, ed448, ed25519, r
 
 from workers.measurement.certificate import Certificate
 from workers.measurement.compute.remembered import remembered
+from workers.measurement.compute.texts import plain
 from workers.measurement.evidence import CertificateFault
 from workers.measurement.failure import FailureKind
 
@@ -86,7 +87,7 @@ def _text(name: x509.Name) -> str:
 
 
 def printable_text(text: str) -> str:
-    return "".join(char if char.isprintable() else "\ufffd" for char in text[:_MAX_NAME_CHARS])
+    return plain(text, _MAX_NAME_CHARS)
 
 
 def _names(leaf: x509.Certificate) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from workers.measurement.connection import Header
-from workers.measurement.redaction import REDACTED
+from workers.measurement.redaction import REDACTED, SECRET_HEADERS
 
 MAX_URL_CHARS = 2048
 MAX_DATA_URL_CHARS = 80
@@ -11,7 +11,6 @@ MAX_HEADERS = 64
 _MAX_NAME_CHARS = 128
 _MAX_VALUE_CHARS = 1024
 MAX_TITLE_CHARS = 300
-SECRET_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "set-cookie"})
 
 
 def plain(text: object, limit: int) -> str:

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from workers.measurement.compute.texts import SECRET_HEADERS
 from workers.measurement.imports.fields import list_of, object_of
 from workers.measurement.imports.source import document_in
+from workers.measurement.redaction import SECRET_HEADERS
 
 _BODIES = ("text", "encoding", "_file", "_sha1")
 # Of what tools keep under names of their own in lists and objects: all that an import reads.
