@@ -10,7 +10,6 @@ the plain SVG and an empty page of its height. Where those are slow too, it is t
 """
 
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -20,12 +19,13 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from deploy.local.browser import launch
+
 ROUNDS = 30
 SCROLLS = 5
 # Milliseconds at most to the first frame, by number of requests.
 LIMITS_MS = {100: 50.0, 2_000: 60.0}
 FRAME_LIMIT_MS = 20.0
-_CHROMIUM = "/usr/lib/chromium/chromium-headless-shell"
 _DIST = Path(__file__).resolve().parents[2] / "backend" / "web" / "static" / "dist"
 _WINDOW = (1320, 900)
 
@@ -132,7 +132,7 @@ class Figure:
 def main() -> int:
     inputs = _inputs()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, chromium_sandbox=os.geteuid() != 0)
+        browser = launch(playwright)
         figures = list(_measure(browser, inputs))
         browser.close()
     print("Drawing a waterfall, medians of interleaved rounds")

@@ -3,7 +3,6 @@
 Pages are found as a person finds them, by following links after signing in: of many of one kind, the first.
 """
 
-import os
 import re
 import sys
 from collections import deque
@@ -13,6 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from deploy.local.browser import launch
 from deploy.local.fleet import Login, read_login
 from deploy.local.places import Places
 from deploy.local.process import StepError
@@ -22,7 +22,6 @@ LOOKS = {"light": (1280, 900, "light"), "dark": (1280, 900, "dark"), "phone": (3
 MAX_PAGES = 60
 # A long page is drawn whole for its picture, which a busy machine takes its time for.
 _PATIENCE_MS = 120_000
-_CHROMIUM = "/usr/lib/chromium/chromium-headless-shell"
 # An id is what differs between two pages of one kind: a UUID, a number, a token.
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}|\d+")
 # What signs out, is Django's own, or is no page.
@@ -44,7 +43,7 @@ def take_pictures(base_url: str, login: Login, folder: Path) -> list[Path]:
     for old in folder.glob("*.png"):
         old.unlink()
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, chromium_sandbox=os.geteuid() != 0)
+        browser = launch(playwright)
         paths = list(_walk(_signed_in(browser, base_url, login, "light"), base_url))
         return [
             picture
