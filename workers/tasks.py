@@ -20,6 +20,7 @@ from workers.measurement.messages import Kind, OnProgress, Progress, ProgressSta
 from workers.measurement.timing import Phases
 from workers.run import Clock, Execution, Instruments, execute, internal_error
 from workers.spool import Spool
+from workers.turns import take_turns
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +65,9 @@ def make_app(config: AgentConfig) -> Celery:
 
     Late acknowledgement with a prefetch of one: a worker holds only what it measures. No results, events, remote
     control or queues made by a typing error: a region's account may not, and need not, do any of these.
+    Raises RuntimeError when the installed kombu does not fit.
     """
+    take_turns()
     app = Celery("firstbyte", set_as_current=False)
     ca_file = str(config.ca_file) if config.ca_file else None
     app.conf.update(

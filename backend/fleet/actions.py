@@ -66,9 +66,13 @@ def remove_region(*, actor: User | None, region: Region) -> None:
     broker.remove_account(region.broker_user)
 
 
+@transaction.atomic
 def restore_broker_accounts() -> int:
-    """Makes the broker accounts that Redis lost; how many. Raises BrokerUnavailableError."""
-    return broker.restore_accounts(Region.objects.filter(enabled=True))
+    """Makes the broker accounts that Redis lost, and gives all of them the rights of this version; how many were not
+    so. Raises BrokerUnavailableError.
+    """
+    # Behind whoever gives a region new secrets at this moment, which would be undone.
+    return broker.restore_accounts(Region.objects.select_for_update().filter(enabled=True).order_by("pk"))
 
 
 def record_heartbeat(*, region: Region, heartbeat: Heartbeat, now: datetime) -> Agent:

@@ -31,15 +31,18 @@ def write_account(region: Region) -> None:
 
 
 def restore_accounts(regions: Iterable[Region]) -> int:
-    """Makes the accounts that Redis lost with its data; how many. Raises BrokerUnavailableError."""
+    """Makes the accounts that Redis lost with its data, and gives the others the rights of today; how many were not so.
+
+    Connections of agents go on. Raises BrokerUnavailableError.
+    """
     with _connected() as client:
-        known = {_text(name) for name in _command(client, "ACL", "USERS")}
-        missing = [region for region in regions if region.broker_user not in known]
-        for region in missing:
+        before = set(_command(client, "ACL", "LIST"))
+        for region in regions:
             _set_account(client, region)
-        if missing:
+        changed = len(set(_command(client, "ACL", "LIST")) - before)
+        if changed:
             _save(client)
-    return len(missing)
+    return changed
 
 
 def remove_account(user: str) -> None:
@@ -82,7 +85,3 @@ def _connected() -> Iterator[redis.Redis]:
 
 def _command(client: redis.Redis, *words: str) -> Any:
     return client.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py leaves this one without types
-
-
-def _text(value: bytes | str) -> str:
-    return value.decode() if isinstance(value, bytes) else value

@@ -33,6 +33,7 @@ from workers.probes.stamps import receive, stamp_arrivals
 from workers.service import Service, ServiceError
 from workers.spool import Spool
 from workers.tasks import make_app
+from workers.turns import missing_parts as missing_turns
 
 SCHEMA = "firstbyte.doctor/1"
 EXIT_UNHEALTHY = 4
@@ -61,7 +62,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def examine() -> list[Finding]:
     """Every check that makes sense here: those of an agent only where the environment sets one up."""
-    machine = [_python(), _openssl(), _aioquic(), _kernel_stamps(), _resolver(NameSettings()), _chromium(), _coldness()]
+    libraries = [_openssl(), _aioquic(), _kombu()]
+    machine = [_python(), *libraries, _kernel_stamps(), _resolver(NameSettings()), _chromium(), _coldness()]
     if not os.environ.keys() & {"FIRSTBYTE_REGION", "FIRSTBYTE_BROKER_URL", "FIRSTBYTE_BROKER_URL_FILE"}:
         return machine
     try:
@@ -87,6 +89,10 @@ def _openssl() -> Finding:
 
 def _aioquic() -> Finding:
     return _fitting("aioquic", "aioquic", missing_parts())
+
+
+def _kombu() -> Finding:
+    return _fitting("kombu", "kombu", missing_turns())
 
 
 def _fitting(check: str, library: str, missing: Sequence[str]) -> Finding:

@@ -17,10 +17,14 @@ from workers.measurement.routes import key_prefix
 
 # Four to five times the longest run (120 s). It only brings back what died without a lease; see DESIGN 3.
 VISIBILITY_TIMEOUT_S = 600
-# kombu's commands, found by running a worker under an account without rights and reading ACL LOG.
+# See `workers/turns`.
+TURN_S = 60
+# What a client says of itself, and kombu's commands, found by running a worker under an account without rights and
+# reading ACL LOG. Left out on purpose: scripts, since one without an end stops the broker for all regions, and CLIENT,
+# by whose TRACKING one hears the names of all keys.
 _COMMANDS = (
-    "brpop llen lpush rpush lpop lrange hget hset hdel zadd zrem zrange zrevrangebyscore sadd srem smembers "
-    "set get del exists expire watch unwatch multi exec discard eval evalsha script|load"
+    "auth hello ping select quit brpop llen lpush rpush hget hset hdel zadd zrem zrange sadd srem smembers set del "
+    "exists watch unwatch multi exec discard"
 )
 
 
@@ -52,6 +56,7 @@ def broker_options(region: str) -> dict[str, object]:
     return {
         "global_keyprefix": key_prefix(region),
         "visibility_timeout": VISIBILITY_TIMEOUT_S,
+        "unacked_mutex_expire": TURN_S,
         # Urgent work has queues of its own; kombu's own priorities would be three more keys to wait on for each queue.
         "priority_steps": [0],
         "health_check_interval": 10,
@@ -63,12 +68,9 @@ def broker_options(region: str) -> dict[str, object]:
 
 
 def acl_rules(region: str) -> str:
-    """What follows `ACL SETUSER <name> on >password` for a region's account: its own keys, the commands of a worker.
-
-    `script|load` is not in the categories but needed on a fresh Redis, where kombu's lock is not cached yet.
-    """
+    """What follows `ACL SETUSER <name> on >password` for a region's account: its own keys, the commands of a worker."""
     commands = " ".join(f"+{command}" for command in _COMMANDS.split())
-    return f"resetkeys resetchannels ~{key_prefix(region)}* -@all +@connection {commands} -@dangerous"
+    return f"resetkeys resetchannels ~{key_prefix(region)}* -@all {commands} -@dangerous"
 
 
 def _socket_url(url: str) -> str:

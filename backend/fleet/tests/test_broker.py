@@ -44,6 +44,8 @@ def test_a_region_works_on_its_own_queue(eu: Credentials, broker: str) -> None:
         ["ACL", "LIST"],
         ["SUBSCRIBE", "us:anything"],
         ["EVAL", "return redis.call('GET', 'us:secret')", "0"],
+        ["EVAL", "while true do end", "0"],
+        ["CLIENT", "TRACKING", "ON", "BCAST"],
         ["SHUTDOWN"],
         ["MONITOR"],
     ],
@@ -76,6 +78,21 @@ def test_accounts_that_the_broker_lost_come_back_with_the_same_password(eu: Cred
     assert actions.restore_broker_accounts() == 0
     with client_of(eu, broker) as client:
         assert client.ping()
+
+
+def test_accounts_that_an_earlier_version_made_get_the_rights_of_today_and_keep_working(
+    eu: Credentials, broker: str
+) -> None:
+    with redis.Redis.from_url(broker) as owner, client_of(eu, broker) as at_work:
+        owner.acl_setuser(eu.broker_user, enabled=True, commands=["+eval"], keys=["us:*"])
+        assert at_work.eval("return 1", 0) == 1
+        assert actions.restore_broker_accounts() == 1
+        with pytest.raises(redis.exceptions.NoPermissionError):
+            at_work.eval("return 1", 0)
+        with pytest.raises(redis.exceptions.NoPermissionError):
+            at_work.lpush("us:probe", "forged")
+        assert at_work.lpush("eu:probe", "work") == 1
+        assert actions.restore_broker_accounts() == 0
 
 
 def test_a_removed_region_is_shut_out_at_once_and_for_good(eu: Credentials, broker: str, alice: Member) -> None:

@@ -10,8 +10,10 @@ from celery import Celery
 
 from workers.measurement.broker import broker_options, broker_url
 from workers.measurement.routes import EXECUTE_TASK, key_prefix
+from workers.turns import take_turns
 
 _URL, _REGION = os.environ["REDIS_URL"], os.environ["REGION"]
+take_turns()
 app = Celery("recorder", broker=broker_url(_URL))
 app.conf.update(
     broker_transport_options=broker_options(_REGION),

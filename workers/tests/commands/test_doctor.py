@@ -47,7 +47,13 @@ def test_a_machine_without_an_agent_is_only_asked_what_it_can_measure(
     assert doctor.run(argparse.Namespace(json=True)) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "firstbyte.doctor/1"
-    assert [finding["check"] for finding in document["findings"]][:4] == ["python", "openssl", "aioquic", "clock"]
+    assert [finding["check"] for finding in document["findings"]][:5] == [
+        "python",
+        "openssl",
+        "aioquic",
+        "kombu",
+        "clock",
+    ]
     assert "broker" not in str(document)
 
 

@@ -113,6 +113,8 @@ def test_a_region_may_do_what_a_worker_does(account: redis.Redis) -> None:
         "CONFIG GET *",
         "ACL LIST",
         "CLIENT LIST",
+        "CLIENT TRACKING ON BCAST",
+        "CLIENT REPLY OFF",
         "SUBSCRIBE us:x",
         "PUBLISH us:x y",
         "EVAL return(redis.call('GET','us:secret')) 0",
@@ -120,6 +122,8 @@ def test_a_region_may_do_what_a_worker_does(account: redis.Redis) -> None:
         "RENAME eu:probe us:probe",
         "SHUTDOWN",
         "SCRIPT FLUSH",
+        "FUNCTION LIST",
+        "FCALL f 0",
     ],
 )
 def test_a_region_may_do_nothing_else(account: redis.Redis, words: str) -> None:
