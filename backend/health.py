@@ -20,12 +20,15 @@ from prometheus_client.exposition import choose_encoder
 from backend.alerts.models import Watch
 from backend.fleet.queries import Health, all_regions
 from backend.metrics import ServiceCollector
+from backend.runs.broker import memory
 from backend.runs.models import Schedule
 
 # A probe of the platform waits a second or two, not longer.
 TIMEOUT_S = 2.0
 # A scheduler claims what is due within a second, a judge looks within a few; a minute behind, it is not there.
 BEHIND = timedelta(minutes=1)
+# Of the broker's memory; beyond all of it no run is published.
+NEARLY_FULL_PERCENT = 75
 
 
 @login_not_required
@@ -50,12 +53,16 @@ def readyz(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """The same, and whether work goes on: the pace of scheduler and judge, and how many regions are heard."""
+    """The same, and whether work goes on: the broker's room, the pace of scheduler and judge, and how many regions are
+    heard.
+    """
     checks = _checks()
+    if checks["broker"] == "ok":
+        checks["broker_memory"] = _state(_ask_memory, redis.RedisError)
     if checks["database"] == "ok" and checks["migrations"] == "ok":
         checks |= {"scheduler": _scheduler(), "judge": _judge(), "regions": _regions()}
-    fault = any(state != "ok" for name, state in checks.items() if name not in ("scheduler", "judge", "regions"))
-    degraded = fault or checks.get("scheduler") != "ok" or checks.get("judge") != "ok"
+    fault = any(checks[name] != "ok" for name in ("database", "migrations", "broker"))
+    degraded = fault or any(checks.get(name) != "ok" for name in ("broker_memory", "scheduler", "judge"))
     return JsonResponse({"status": "degraded" if degraded else "ok"} | checks, status=503 if fault else 200)
 
 
@@ -109,6 +116,10 @@ def _ask_broker() -> str:
     return "ok"
 
 
+def _ask_memory() -> str:
+    return "ok" if memory().percent < NEARLY_FULL_PERCENT else "nearly full"
+
+
 def _scheduler() -> str:
     first = Schedule.objects.filter(enabled=True).order_by("next_at").values_list("next_at", flat=True).first()
     return "ok" if first is None or timezone.now() - first < BEHIND else "behind"
@@ -122,7 +133,8 @@ def _judge() -> str:
 def _regions() -> str:
     states = all_regions(now=timezone.now())
     online = sum(state.health in (Health.ONLINE, Health.LATE) for state in states)
-    return f"{online} of {len(states)} online"
+    emptied = sum(state.region.emptied_at is not None for state in states)
+    return f"{online} of {len(states)} online" + (f", {emptied} filled the broker" if emptied else "")
 
 
 @cache

@@ -12,6 +12,7 @@ from prometheus_client.registry import Collector
 
 from backend.alerts.models import Delivery, DeliveryState, Incident, Watch
 from backend.fleet.queries import Health, RegionState, all_regions
+from backend.runs.broker import BrokerError, memory
 from backend.runs.models import PendingRun, Run
 from backend.web.queues import RegionQueues, queues_of
 
@@ -30,10 +31,21 @@ class ServiceCollector(Collector):
         states = all_regions(now=now)
         queues = queues_of([state.region for state in states], now=now)
         yield _gauge("firstbyte_broker_up", "Whether the broker answers.", 0 if queues is None else 1)
+        yield from _memory()
         yield from _agents(states, now)
         yield from _queues(queues or {})
         yield from _runs(now)
         yield from _alerts(now)
+
+
+def _memory() -> Iterator[GaugeMetricFamily]:
+    try:
+        ratio = round(memory().percent / 100, 2)
+    except BrokerError:
+        return
+    yield _gauge(
+        "firstbyte_broker_memory_ratio", "How much of its memory the broker uses; at 1 it takes no run.", ratio
+    )
 
 
 def _agents(states: list[RegionState], now: datetime) -> Iterator[GaugeMetricFamily]:

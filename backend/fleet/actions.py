@@ -111,6 +111,7 @@ def _store(region: Region, credentials: Credentials) -> None:
     region.token_prefix = shown_prefix(credentials.token)
     region.broker_user = credentials.broker_user
     region.broker_password_hash = digest(credentials.broker_password)
+    region.emptied_at = None
     region.save()
 
 

@@ -15,6 +15,7 @@ class Region(models.Model):
 
     `joined_at` is when an agent told of itself for the first time; while it is null, nothing is scheduled there.
     `broker_password_hash` lets the broker's account be made again after the broker lost it, without a new secret.
+    `emptied_at` is when the region last filled the broker, under the secrets that it has (see `runs.hoards`).
     """
 
     code = models.CharField(
@@ -35,6 +36,7 @@ class Region(models.Model):
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(default=timezone.now)
     joined_at = models.DateTimeField(null=True)
+    emptied_at = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return self.name

@@ -1,14 +1,14 @@
 """The queues in Redis, from the service's side: publishing, what stands at their heads, and whether Redis forgot.
 
-Rights that the service's account needs: LPUSH, LLEN, LINDEX, RPOP, TYPE and DEL on every region's keys, EVAL, and GET
-and SET of `_firstbyte:*`.
+Rights that the service's account needs: LPUSH, LLEN, LINDEX, RPOP, TYPE, MEMORY USAGE, UNLINK and DEL on every region's
+keys, EVAL, INFO, and GET and SET of `_firstbyte:*`.
 """
 
 import json
 import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import Any
@@ -19,9 +19,14 @@ from django.conf import settings
 
 from backend.runs.celery_message import Stamp, celery_message, microseconds
 from backend.runs.outgoing import Outgoing
+from workers.measurement.broker import region_keys
 
 # A queue without a consumer must not fill Redis: 20,000 messages of 2 kB are 40 MB a queue. More wait in the outbox.
 MAX_QUEUE = 20_000
+# Larger ones fill it sooner.
+MAX_QUEUE_BYTES = 64 << 20
+# What a Redis without a limit of its own is taken to hold.
+_UNLIMITED_BYTES = 1 << 30
 # The scheduler must not stand still for a broker that hangs.
 TIMEOUT_S = 2.0
 # An underscore cannot be part of a region's code, so no region's account reaches this key.
@@ -52,14 +57,29 @@ return tonumber(ARGV[2])
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Head:
-    """How long a queue is, and when its oldest message was published; None when there is none."""
+    """How long a queue is and how much memory it takes, and when its oldest message was published; None when there is
+    none.
+    """
 
     length: int
     published_us: int | None
+    size_bytes: int = field(default=0, compare=False)
 
     @property
     def full(self) -> bool:
-        return self.length >= MAX_QUEUE
+        return self.length >= MAX_QUEUE or self.size_bytes >= MAX_QUEUE_BYTES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """How much of its memory Redis uses, and may."""
+
+    used_bytes: int
+    limit_bytes: int
+
+    @property
+    def percent(self) -> int:
+        return round(100 * self.used_bytes / self.limit_bytes)
 
 
 def push(messages: Sequence[Outgoing], *, published_at: datetime) -> list[UUID]:
@@ -73,8 +93,7 @@ def push(messages: Sequence[Outgoing], *, published_at: datetime) -> list[UUID]:
         name = message.queue.partition(":")[2]
         queues[message.queue].append(celery_message(message.run_id, message.message, name, stamp))
         taken[message.queue].append(message.run_id)
-    lengths = _pipelined(("LLEN", queue) for queue in queues)
-    open_queues = [queue for queue, length in _answered(queues, lengths) if length < MAX_QUEUE]
+    open_queues = [queue for queue, head in heads(list(queues), with_ages=False).items() if not head.full]
     answers = _pipelined(("LPUSH", queue, *queues[queue]) for queue in open_queues)
     served = [queue for queue, _ in _answered(open_queues, answers)]
     faults = [answer for answer in answers if isinstance(answer, redis.ResponseError)]
@@ -83,14 +102,37 @@ def push(messages: Sequence[Outgoing], *, published_at: datetime) -> list[UUID]:
     return [run_id for queue in served for run_id in taken[queue]]
 
 
-def heads(queues: Sequence[str]) -> dict[str, Head]:
+def heads(queues: Sequence[str], *, with_ages: bool = True) -> dict[str, Head]:
     """What stands at the head of each queue; nothing of what is no queue. Raises BrokerError."""
-    answers = _pipelined(command for queue in queues for command in (("LLEN", queue), ("LINDEX", queue, -1)))
+    sizes = _pipelined(command for queue in queues for command in (("LLEN", queue), ("MEMORY", "USAGE", queue)))
+    lengths = _answered(queues, sizes[::2])
+    oldest = _pipelined(("LINDEX", queue, -1) for queue in queues) if with_ages else [None] * len(queues)
+    rest = dict(zip(queues, zip(sizes[1::2], oldest, strict=True), strict=True))
     return {
-        queue: Head(length=length, published_us=_published_us(message))
-        for queue, (length, message) in zip(queues, zip(answers[::2], answers[1::2], strict=True), strict=True)
-        if not isinstance(length, redis.ResponseError)
+        queue: Head(length=length, size_bytes=rest[queue][0] or 0, published_us=_published_us(rest[queue][1]))
+        for queue, length in lengths
     }
+
+
+def memory() -> Memory:
+    """How full Redis is. Raises BrokerError."""
+    told = _client(settings.REDIS_URL).info("memory")
+    return Memory(used_bytes=told["used_memory"], limit_bytes=told["maxmemory"] or _UNLIMITED_BYTES)
+
+
+def held_bytes(regions: Sequence[str]) -> dict[str, int]:
+    """How much memory the keys of each region take, to the byte. Raises BrokerError."""
+    keys = [(region, key) for region in regions for key in region_keys(region)]
+    sizes = _pipelined(("MEMORY", "USAGE", key, "SAMPLES", 0) for _, key in keys)
+    held = dict.fromkeys(regions, 0)
+    for (region, _), size in zip(keys, sizes, strict=True):
+        held[region] += size or 0
+    return held
+
+
+def empty(region: str) -> None:
+    """Takes away all that a region holds. Raises BrokerError."""
+    _client(settings.REDIS_URL).unlink(*region_keys(region))
 
 
 def trim(queues: Sequence[str], *, now: datetime) -> int:

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from backend.fleet.models import Region
 from backend.runs.broker import BrokerError, trim
+from backend.runs.hoards import empty_hoards
 from backend.runs.leases import sweep
 from backend.runs.outgoing import queue_key
 from backend.runs.partitions import ensure_partitions
@@ -47,6 +48,7 @@ class Sweeper:
         self._clock = clock
         self._regions: object = None
         self._duties = (
+            _Duty(work=_hoards, every_s=0),
             _Duty(work=_leases, every_s=0),
             _Duty(work=_queues, every_s=10),
             _Duty(work=self._schedules_of_new_regions, every_s=0),
@@ -100,6 +102,14 @@ def _leases(now: datetime) -> str:
     return (
         f"{swept.missed} runs missed, {swept.retried} given to another agent" if swept.missed or swept.retried else ""
     )
+
+
+def _hoards(now: datetime) -> str:
+    try:
+        empty_hoards(now)
+    except BrokerError as error:
+        return f"not looked for, the broker cannot be reached: {error}"
+    return ""
 
 
 def _queues(now: datetime) -> str:

@@ -2,6 +2,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import redis
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
@@ -9,6 +10,7 @@ from pytest_django import Settings
 
 from backend import health
 from backend.alerts.models import Watch
+from backend.fleet.models import Region
 from backend.runs.models import Schedule
 from backend.runs.tests.factories import (
     make_agent,
@@ -74,6 +76,7 @@ def test_the_summary_counts_regions_and_knows_the_pace_of_scheduler_and_judge(cl
             "database": "ok",
             "migrations": "ok",
             "broker": "ok",
+            "broker_memory": "ok",
             "scheduler": "ok",
             "judge": "ok",
             "regions": "1 of 2 online",
@@ -89,6 +92,22 @@ def test_the_summary_counts_regions_and_knows_the_pace_of_scheduler_and_judge(cl
     assert (status, answer["status"], answer["judge"]) == (200, "degraded", "behind")
 
 
+def test_the_summary_tells_of_a_broker_that_is_nearly_full_and_of_a_region_that_filled_it(
+    client: Client, broker: str
+) -> None:
+    make_region("eu")
+    Region.objects.update(emptied_at=timezone.now())
+    with redis.Redis.from_url(broker) as owner:
+        used = owner.info("memory")["used_memory"]
+        owner.config_set("maxmemory", used * 10 // 8)
+        status, answer = ask(client, "/healthz")
+        assert client.get("/readyz").status_code == 200
+        assert "firstbyte_broker_memory_ratio 0." in client.get("/metrics").content.decode()
+        owner.config_set("maxmemory", 0)
+    assert (status, answer["status"], answer["broker_memory"]) == (200, "degraded", "nearly full")
+    assert answer["regions"] == "0 of 1 online, 1 filled the broker"
+
+
 @pytest.mark.usefixtures("standing_clock")
 def test_figures_are_read_when_they_are_asked_for(client: Client, broker: str) -> None:
     fleet = make_fleet("eu")
@@ -98,6 +117,7 @@ def test_figures_are_read_when_they_are_asked_for(client: Client, broker: str) -
     text = client.get("/metrics").content.decode()
     for line in (
         "firstbyte_broker_up 1.0",
+        "firstbyte_broker_memory_ratio 0.0",
         'firstbyte_agents_alive{region="eu"} 1.0',
         'firstbyte_agents_alive{region="us"} 0.0',
         'firstbyte_queue_length{kind="probe",lane="schedule",region="eu"} 0.0',
@@ -117,6 +137,7 @@ def test_figures_without_a_broker_say_that_it_is_away(client: Client, settings: 
     text = client.get("/metrics").content.decode()
     assert "firstbyte_broker_up 0.0" in text
     assert "firstbyte_queue_length{" not in text
+    assert "firstbyte_broker_memory_ratio 0" not in text
 
 
 def test_beyond_loopback_figures_want_a_token(client: Client, broker: str, settings: Settings) -> None:

@@ -1,5 +1,6 @@
 """`./dev doctor`: looks for what could be wrong, and says what to do about it."""
 
+import json
 import shutil
 import subprocess
 import tempfile
@@ -31,7 +32,8 @@ class Finding:
 
 def examine(places: Places) -> int:
     """Prints every finding; 0 when all is well."""
-    examinations: tuple[Callable[[Places], Finding], ...] = (_disk, _python, _browser, _shared_memory, _services, _web)
+    machine: tuple[Callable[[Places], Finding], ...] = (_disk, _python, _browser, _shared_memory)
+    examinations = (*machine, _services, _web, _broker)
     findings = [examination(places) for examination in examinations]
     for finding in findings:
         print(f"  ✗ {finding.words}\n    {finding.advice}" if finding.advice else f"  ✓ {finding.words}")
@@ -98,3 +100,30 @@ def _web(places: Places) -> Finding:
             return Finding(f"{url} answers {answer.status}")
     except (urllib.error.URLError, OSError) as error:
         return Finding(f"{url} does not answer: {error}", "See ./dev logs web.")
+
+
+def _broker(places: Places) -> Finding:
+    """Whether it has room, and no region has filled it, by the service's own summary."""
+    settings = read_settings(places.settings)
+    if settings is None or holder(places.lock) is None:
+        return Finding("the broker is not wanted now")
+    try:
+        with urllib.request.urlopen(f"{settings.base_url}/healthz", timeout=10) as answer:
+            said = json.load(answer)
+    except (urllib.error.URLError, OSError, ValueError) as error:
+        said = {"broker_memory": f"{error}"}
+    return broker_finding(said)
+
+
+def broker_finding(said: dict[str, str]) -> Finding:
+    """What a summary of the service means for its broker."""
+    if "filled the broker" in said.get("regions", ""):
+        return Finding("a region filled the broker and was emptied", "The page Regions says which, and what to do.")
+    memory = said.get("broker_memory", "unknown")
+    if memory == "nearly full":
+        return Finding("the broker's memory is nearly full", "Are agents away? The page Regions says what waits.")
+    if memory != "ok":
+        return Finding(
+            f"whether the broker has room is not known: {memory}", "See ./dev logs web and ./dev logs redis."
+        )
+    return Finding("the broker has room")

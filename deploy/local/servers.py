@@ -52,7 +52,8 @@ def redis(places: Places) -> Service:
     """Redis; each region's account is kept in an ACL file, and every change in an append-only file."""
     data = places.state / "redis"
     path = places.sockets / "redis.sock"
-    # maxmemory is for a runaway queue: writers then get an error instead of the machine running out.
+    # maxmemory is for a runaway queue: writers then get an error instead of the machine running out. What is in no
+    # queue, as a message that never ends, is bounded by ending the connections that hold the most.
     options = {
         "port": "0",
         "unixsocket": str(path),
@@ -62,6 +63,7 @@ def redis(places: Places) -> Service:
         "save": "",
         "maxmemory": "256mb",
         "maxmemory-policy": "noeviction",
+        "maxmemory-clients": "25%",
         "aclfile": str(data / "users.acl"),
     }
     return Service(

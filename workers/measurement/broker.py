@@ -13,7 +13,8 @@ Read in kombu 5.7.0 (`Connection.__init__`, `transport/redis.py:_connparams`) an
 
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
-from workers.measurement.routes import key_prefix
+from workers.measurement.messages import Kind
+from workers.measurement.routes import Lane, key_prefix, queue_name
 
 # Four to five times the longest run (120 s). It only brings back what died without a lease; see DESIGN 3.
 VISIBILITY_TIMEOUT_S = 600
@@ -67,10 +68,21 @@ def broker_options(region: str) -> dict[str, object]:
     }
 
 
+def region_keys(region: str) -> tuple[str, ...]:
+    """Every key that a worker of a region uses: its queues, what kombu notes of each, what nobody acknowledged yet."""
+    queues = [queue_name(kind, lane) for kind in Kind for lane in Lane]
+    names = [f"{before}{queue}" for queue in queues for before in ("", "_kombu.binding.", "_kombu.binding_permanent.")]
+    return tuple(key_prefix(region) + name for name in (*names, "unacked", "unacked_index", "unacked_mutex"))
+
+
 def acl_rules(region: str) -> str:
-    """What follows `ACL SETUSER <name> on >password` for a region's account: its own keys, the commands of a worker."""
+    """What follows `ACL SETUSER <name> on >password` for a region's account: its own keys, the commands of a worker.
+
+    The keys are named one by one, so that the service knows where to look for what an account has put there.
+    """
+    keys = " ".join(f"~{key}" for key in region_keys(region))
     commands = " ".join(f"+{command}" for command in _COMMANDS.split())
-    return f"resetkeys resetchannels ~{key_prefix(region)}* -@all {commands} -@dangerous"
+    return f"resetkeys resetchannels {keys} -@all {commands} -@dangerous"
 
 
 def _socket_url(url: str) -> str:

@@ -80,7 +80,7 @@ def test_a_queue_that_a_stolen_account_made_no_queue_keeps_no_other_region_waiti
 
 
 def test_what_a_redis_took_before_it_was_full_is_not_published_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = iter([[0, 0], [1, redis.exceptions.OutOfMemoryError("used memory > 'maxmemory'")]])
+    answers = iter([[0, None, 0, None], [1, redis.exceptions.OutOfMemoryError("used memory > 'maxmemory'")]])
     monkeypatch.setattr(broker, "_pipelined", lambda commands: next(answers))
     taken, refused = *_messages(1), *_messages(1, queue="us:probe")
     assert broker.push([taken, refused], published_at=NOW) == [taken.run_id]

@@ -1,6 +1,6 @@
 """A real Celery worker of a region, which only writes down what it was told: for a process of its own.
 
-REDIS_URL is the broker with the region's account, REGION its code. What comes in is pushed to `<region>:told`.
+REDIS_URL is the broker with the region's account, REGION its code. What comes in is pushed to `told` of TOLD_URL.
 """
 
 import os
@@ -9,7 +9,7 @@ import redis
 from celery import Celery
 
 from workers.measurement.broker import broker_options, broker_url
-from workers.measurement.routes import EXECUTE_TASK, key_prefix
+from workers.measurement.routes import EXECUTE_TASK
 from workers.turns import take_turns
 
 _URL, _REGION = os.environ["REDIS_URL"], os.environ["REGION"]
@@ -28,6 +28,6 @@ app.conf.update(
 
 @app.task(name=EXECUTE_TASK)
 def execute(envelope: str) -> None:
-    client = redis.Redis.from_url(_URL)
-    client.lpush(f"{key_prefix(_REGION)}told", envelope)
+    client = redis.Redis.from_url(os.environ["TOLD_URL"])
+    client.lpush("told", envelope)
     client.close()

@@ -190,3 +190,16 @@ def test_a_region_that_is_heard_of_and_sees_nothing_says_so(
     assert words not in page(signed_in)
     Blindness.objects.create(region=region, why=why, since=now, noted_at=now, looked_at=now)
     assert words in page(signed_in)
+
+
+@pytest.mark.parametrize("is_shared", [False, True])
+def test_a_region_that_filled_the_broker_says_what_to_do(
+    signed_in: Client, alice: Member, broker: str, is_shared: bool
+) -> None:
+    region = make_region("eu", None if is_shared else alice.organisation)
+    assert "filled the broker" not in page(signed_in)
+    region.emptied_at = timezone.now()
+    region.save()
+    text = page(signed_in)
+    assert "Its queues filled the broker and were emptied at" in text
+    assert ("Whoever runs the service can give it others" in text) is is_shared
