@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 from django.db import transaction
 from django.db.models import Q
 
+from backend.accounts.models import Organisation
 from backend.alerts.judgement.blindness import SILENT, Blind, Expected, Newest, Why, cut_off, idle
-from backend.alerts.judgement.samples import from_us, to_us
-from backend.alerts.models import Blindness
+from backend.alerts.judgement.samples import Sample, Seen, from_us, to_us
+from backend.alerts.models import Blindness, Rule, RuleKind
 from backend.fleet.models import Agent
 from backend.fleet.queries import OFFLINE_AFTER
 from backend.runs.sql import fetch
@@ -24,7 +25,9 @@ MONITORS = 100
 # A judge that did not look for so long begins to wait anew.
 _AWAY = timedelta(minutes=2)
 # Runs that are judged late were made in the meantime.
-_KEPT = timedelta(hours=1)
+_JUDGED = timedelta(hours=1)
+# For as long as rules are tried on the past, and a day.
+_KEPT = timedelta(days=15)
 # How far back the newest run is looked for.
 _LATELY = timedelta(minutes=20)
 
@@ -49,7 +52,7 @@ FROM chosen c JOIN sites_monitor m ON m.id = c.monitor_id LEFT JOIN LATERAL (
 
 @dataclass(frozen=True, slots=True)
 class Blindnesses:
-    """Who was blind when, within the last hour."""
+    """Who was blind when."""
 
     rows: tuple[Blindness, ...] = ()
 
@@ -58,16 +61,42 @@ class Blindnesses:
         """The regions from which nothing is seen at this moment, by their codes."""
         return {row.region.code: row for row in self.rows if row.until is None and not row.agent}
 
-    def covers(self, region: str, agent: str, at: datetime) -> bool:
-        """Whether what an agent saw at an instant says nothing of a site."""
-        mine = (row for row in self.rows if row.region.code == region and row.agent == agent)
-        return any(row.since <= at and (row.until is None or at <= row.until) for row in mine)
+    def of_sites(self, samples: Iterable[Sample]) -> list[Sample]:
+        """The same, without a word about the site where its agent saw none."""
+        return [
+            sample._replace(seen=Seen.NOTHING)
+            if sample.seen is Seen.DOWN and self.covers(sample.region, sample.agent, sample.at_us)
+            else sample
+            for sample in samples
+        ]
+
+    def covers(self, region: str, agent: str, at_us: int) -> bool:
+        """Whether what an agent saw at an instant, or with no name its whole region, says nothing of a site."""
+        mine = (row for row in self.rows if row.agent == agent and row.region.code == region)
+        return any(to_us(row.since) <= at_us and (row.until is None or at_us <= to_us(row.until)) for row in mine)
+
+
+def tells_of_agents(rules: Iterable[Rule]) -> bool:
+    """Whether somebody hears of a region that sees nothing."""
+    return any(rule.kind == RuleKind.AGENT for rule in rules)
 
 
 def blindnesses(now: datetime) -> Blindnesses:
-    """One statement."""
-    rows = Blindness.objects.filter(Q(until=None) | Q(until__gt=now - _KEPT)).select_related("region").order_by("pk")
-    return Blindnesses(tuple(rows))
+    """Within the last hour. One statement."""
+    return _between(now - _JUDGED, now)
+
+
+def blindnesses_told(organisation: Organisation, kind: str, since: datetime, until: datetime) -> Blindnesses:
+    """What a rule of some kind has to know of a stretch of the past: nothing where nobody hears of agents. Two
+    statements.
+    """
+    hears = kind == RuleKind.AGENT or tells_of_agents(Rule.objects.filter(organisation=organisation, enabled=True))
+    return _between(since, until) if hears else Blindnesses()
+
+
+def _between(since: datetime, until: datetime) -> Blindnesses:
+    rows = Blindness.objects.filter(Q(until=None) | Q(until__gt=since), since__lte=until)
+    return Blindnesses(tuple(rows.select_related("region").order_by("pk")))
 
 
 @transaction.atomic

@@ -5,7 +5,7 @@ Each gives the turns that the judge would have heard, out of what is stored.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from django.db.models import Min, Q
 
 from backend.accounts.models import Organisation
+from backend.alerts.blind_agents import Blindnesses
 from backend.alerts.judgement.certificates import Reading, Shown, ends_first
 from backend.alerts.judgement.monitors import Heard, MonitorJudge, RuleSpec, Subject
 from backend.alerts.judgement.samples import Sample, seen_in, to_us
@@ -47,7 +48,7 @@ WHERE seen.certificate_not_after IS NOT NULL AND seen.scheduled_for >= %(since)s
 ORDER BY chosen.monitor_id, chosen.at
 """
 _SLOTS = f"""
-SELECT monitor_id, region_id, scheduled_for, run_id, outcome, failure_blame, missed_reason FROM runs_run
+SELECT monitor_id, region_id, scheduled_for, run_id, outcome, failure_blame, missed_reason, agent FROM runs_run
 WHERE {_OF} ORDER BY monitor_id, scheduled_for, attempt LIMIT %(limit)s
 """
 _HEARD_OF = f"""
@@ -81,6 +82,7 @@ class Past:
     since: datetime
     until: datetime
     limit: int
+    blind: Blindnesses = field(default_factory=Blindnesses)
 
     def parameters(self) -> dict[str, object]:
         return {
@@ -145,21 +147,22 @@ def _silent(spec: RuleSpec, monitor: Monitor, slots: Sequence[Row], past: Past) 
     judge = _judge(spec, monitor, past.since)
     could: dict[str, bool] = {}
     before_us: int | None = None
-    for region_id, at, run_id, outcome, blame, missed in slots:
+    for region_id, at, run_id, outcome, blame, missed, agent in slots:
         code, at_us = past.regions[region_id], to_us(at)
-        could[code] = missed not in _EXCUSES
+        could[code] = missed not in _EXCUSES and not past.blind.covers(code, "", at_us)
         was_paused = before_us is None or at_us - before_us > _PAUSE * monitor.interval_s * 1_000_000
         for presence in judge.presences():
             if was_paused or missed == MissedReason.SERVICE_DOWN:
                 presence.restart(at_us)
             presence.expect([one for one in could if could[one]], [one for one in could if not could[one]], at_us)
-        sample = Sample(code, at_us, run_id, seen_in(outcome, blame), "", ())
+        (sample,) = past.blind.of_sites([Sample(code, at_us, run_id, seen_in(outcome, blame), "", (), agent or "")])
         yield from _turns([*judge.observe(sample), *judge.look(at_us)], monitor)
         before_us = at_us
 
 
 def silent_regions(spec: RuleSpec, past: Past) -> Tried:
-    """When slots of a region were missed for want of agents, for longer than the rule waits. One statement.
+    """When slots of a region were missed for want of agents, or it saw nothing, for longer than the rule waits. One
+    statement.
 
     A silence is at least as long as from the first such slot to the end of the last one's window.
     """
@@ -174,7 +177,19 @@ def silent_regions(spec: RuleSpec, past: Past) -> Tried:
                 turns.append(Turn(to_us(missed[0][1] + limit), code, code, is_bad=True))
             elif not is_silent:
                 turns.append(Turn(to_us(missed[0][1]), code, code, is_bad=False))
-    return Tried(turns=turns, runs=len(rows))
+    return Tried(turns=[*turns, *_blind_regions(limit, past)], runs=len(rows))
+
+
+def _blind_regions(limit: timedelta, past: Past) -> Iterator[Turn]:
+    """Told once they have seen nothing for so long since they were found out."""
+    codes = set(past.regions.values())
+    for row in past.blind.rows:
+        told_at, what = row.noted_at + limit, f"{row.region.code} {row.why}"
+        if row.agent or row.region.code not in codes or not past.since <= told_at < (row.until or past.until):
+            continue
+        yield Turn(to_us(told_at), row.region.code, what, is_bad=True)
+        if row.until is not None:
+            yield Turn(to_us(row.until), row.region.code, what, is_bad=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ either judged a slot or not. Rows of memory are taken with SKIP LOCKED: as many 
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from time import monotonic
@@ -17,12 +17,11 @@ from django.db import transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from backend.alerts.blind_agents import Blindnesses, blindnesses, look_around
+from backend.alerts.blind_agents import Blindnesses, blindnesses, look_around, tells_of_agents
 from backend.alerts.enrolment import enrol
 from backend.alerts.incidents import apply_all
-from backend.alerts.judgement.samples import Memory, Sample, Seen, from_us
+from backend.alerts.judgement.samples import Memory, Sample
 from backend.alerts.looks import Look, Sight, awaited, marks
-from backend.alerts.models import Rule, RuleKind
 from backend.alerts.reading import Due, confirmations, due, read, remember, sample_of, streams_of
 from backend.alerts.rules_of import rules_for
 from backend.alerts.setbacks import bring_back, set_right
@@ -130,7 +129,7 @@ def _looks(rows: Sequence[Due], now: datetime) -> tuple[list[Look], int]:
     batch = read(streams_of(rows, known, now), now)
     rules, live, blind = rules_for(rows), live_regions(now), blindnesses(now)
     confirmed = _confirmed(memories, now)
-    told = {row.monitor_id: blind if _tells_of_agents(rules[row.monitor_id]) else Blindnesses() for row in rows}
+    told = {row.monitor_id: blind if tells_of_agents(rules[row.monitor_id]) else Blindnesses() for row in rows}
     looks = [
         Look(
             row,
@@ -139,9 +138,9 @@ def _looks(rows: Sequence[Due], now: datetime) -> tuple[list[Look], int]:
             Sight(
                 now=now,
                 streams=batch.streams[row.monitor_id],
-                samples=_of_sites(batch.samples[row.monitor_id], told[row.monitor_id]),
+                samples=told[row.monitor_id].of_sites(batch.samples[row.monitor_id]),
                 reached=batch.reached.get(row.monitor_id, {}),
-                confirmed=dict(zip(confirmed, _of_sites(confirmed.values(), told[row.monitor_id]), strict=True)),
+                confirmed=dict(zip(confirmed, told[row.monitor_id].of_sites(confirmed.values()), strict=True)),
                 live=live - told[row.monitor_id].regions.keys(),
                 blind={code: one.since for code, one in told[row.monitor_id].regions.items()},
             ),
@@ -149,21 +148,6 @@ def _looks(rows: Sequence[Due], now: datetime) -> tuple[list[Look], int]:
         for row in rows
     ]
     return looks, sum(len(samples) for samples in batch.samples.values())
-
-
-def _tells_of_agents(rules: Sequence[Rule]) -> bool:
-    """Whether somebody hears of a region that sees nothing."""
-    return any(rule.kind == RuleKind.AGENT for rule in rules)
-
-
-def _of_sites(samples: Iterable[Sample], blind: Blindnesses) -> list[Sample]:
-    """Without a word about the site where its agent saw none."""
-    return [
-        sample._replace(seen=Seen.NOTHING)
-        if sample.seen is Seen.DOWN and blind.covers(sample.region, sample.agent, from_us(sample.at_us))
-        else sample
-        for sample in samples
-    ]
 
 
 def live_regions(now: datetime) -> frozenset[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from backend.accounts.models import Organisation
+from backend.alerts.blind_agents import blindnesses_told
 from backend.alerts.finding_hindsight import findings
 from backend.alerts.hindsight import Past, Tried, Turn, certificates, silences, silent_regions, slower_cdns, turn_of
 from backend.alerts.incidents import JOIN
@@ -65,9 +66,9 @@ def preview(
     regions = {region.pk: region.code for region in usable_regions(organisation)}
     if kind == "cdn":
         pairs = _monitors(organisation, site, monitor, kinds=["pair"])
-        return _of_cdn(organisation, site, _past(spec, pairs, regions, until))
+        return _of_cdn(organisation, site, _past(organisation, spec, pairs, regions, until))
     monitors = [one for one in _monitors(organisation, site, monitor) if _concerns(spec, one)]
-    past = _past(spec, monitors, regions, until)
+    past = _past(organisation, spec, monitors, regions, until)
     tried = _BY_KIND.get(kind, _of_runs)(spec, past)
     moments = _openings(sorted(tried.turns))
     # Before there was a site there was nothing to tell.
@@ -76,7 +77,13 @@ def preview(
     return Preview(alerts=len(moments), since=since, runs=tried.runs, moments=tuple(moments[-MAX_MOMENTS:]))
 
 
-def _past(spec: RuleSpec, monitors: Sequence[Monitor], regions: Mapping[int, str], until: datetime) -> Past:
+def _past(
+    organisation: Organisation,
+    spec: RuleSpec,
+    monitors: Sequence[Monitor],
+    regions: Mapping[int, str],
+    until: datetime,
+) -> Past:
     """Two weeks, or as much as there is time to look at."""
     if spec.kind == "agent":
         monitors = _closest_watched(monitors, regions.values())
@@ -84,7 +91,8 @@ def _past(spec: RuleSpec, monitors: Sequence[Monitor], regions: Mapping[int, str
     # Of certificates and deep probes there are a few runs a day to look at, however many there are.
     is_too_much = a_second > 0 and spec.kind not in ("certificate", "finding")
     period = min(PERIOD, timedelta(seconds=MAX_RUNS / a_second)) if is_too_much else PERIOD
-    return Past(monitors=monitors, regions=regions, since=until - period, until=until, limit=2 * MAX_RUNS)
+    blind = blindnesses_told(organisation, spec.kind, until - period, until)
+    return Past(monitors=monitors, regions=regions, since=until - period, until=until, limit=2 * MAX_RUNS, blind=blind)
 
 
 def _closest_watched(monitors: Sequence[Monitor], regions: Iterable[str]) -> list[Monitor]:
@@ -140,9 +148,10 @@ def _samples(past: Past) -> dict[int, list[Sample]]:
     found: dict[int, list[Sample]] = {monitor.pk: [] for monitor in past.monitors}
     for (monitor_id, region_id, _), rows in slots.items():
         found[monitor_id].append(sample_of(rows, past.regions[region_id]))
-    for mine in found.values():
-        mine.sort(key=lambda sample: sample.at_us)
-    return found
+    return {
+        monitor_id: sorted(past.blind.of_sites(mine), key=lambda sample: sample.at_us)
+        for monitor_id, mine in found.items()
+    }
 
 
 def _turns(spec: RuleSpec, monitor: Monitor, samples: Sequence[Sample], past: Past) -> Iterator[Turn]:
