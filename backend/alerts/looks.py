@@ -25,6 +25,9 @@ MAX_LAG = timedelta(minutes=30)
 # Whoever did not look for so long cannot tell whether measurements stopped.
 _BLIND_US = 120_000_000
 CONFIRM_WITHIN = timedelta(minutes=3)
+# Longer than a run that was asked for may take with its second attempt. Nobody waits for it then, but what it says
+# counts, unless its region has told something newer meanwhile.
+HEARD_WITHIN = timedelta(minutes=30)
 _CERTIFICATE_EVERY_US = 3_600_000_000
 # These are over where fewer regions are bad than the rule asks for.
 _COUNTING = (RuleKind.FAILURES, RuleKind.BUDGET)
@@ -65,8 +68,9 @@ def asks(memory: Memory) -> list[Ask]:
 
 
 def awaited(memory: Memory) -> list[Ask]:
-    """All runs that a memory awaits: confirmations, and looks at whether an outage is over."""
-    return _asks(memory, "asks") + _asks(memory, "rechecks")
+    """All runs whose answers are heard: confirmations, looks at whether an outage is over, and those of both that are
+    late."""
+    return [ask for key in ("asks", "rechecks", "late") for ask in _asks(memory, key)]
 
 
 def _asks(memory: Memory, key: str) -> list[Ask]:
@@ -91,6 +95,7 @@ class Look:
         self._judge = MonitorJudge([spec_of(rule) for rule in rules], subject, memory.get("rules", {}))
         self._asks = asks(memory)
         self._rechecks = _asks(memory, "rechecks")
+        self._late = _asks(memory, "late")
         self._asked = lately([(region, at_us) for region, at_us in memory.get("rechecked", ())], self._now_us)
         self._certificates_us: dict[str, int] = dict(memory.get("certificates_us", {}))
         if sight.streams:
@@ -172,6 +177,8 @@ class Look:
             kept["asks"] = _kept(self._asks)
         if self._rechecks:
             kept["rechecks"] = _kept(self._rechecks)
+        if self._late:
+            kept["late"] = _kept(self._late)
         if self._asked:
             kept["rechecked"] = [list(one) for one in self._asked]
         if self._certificates_us:
@@ -239,18 +246,20 @@ class Look:
     def _heard(self) -> Iterator[Heard]:
         confirmed = self._sight.confirmed
         measured = {stream.region for stream in self._sight.streams}
-        ended = [ask for ask in (*self._asks, *self._rechecks) if ask.run_id in confirmed]
+        asked = [*self._asks, *self._rechecks, *self._late]
+        ended = [ask for ask in asked if ask.run_id in confirmed]
         # A region that was taken out meanwhile is no witness any more.
         answers = [confirmed[ask.run_id] for ask in ended if ask.region in measured]
         self._asks, self._rechecks = self._open(self._asks), self._open(self._rechecks)
+        self._late = [ask for ask in self._open(asked, HEARD_WITHIN) if ask not in (*self._asks, *self._rechecks)]
         told = [(sample, False) for sample in self._sight.samples] + [(sample, True) for sample in answers]
         for sample, is_answer in sorted(told, key=lambda one: one[0].at_us):
             yield from self._judge.observe(sample, is_answer=is_answer)
         yield from self._judge.look(self._now_us)
 
-    def _open(self, asks: Sequence[Ask]) -> list[Ask]:
+    def _open(self, asks: Sequence[Ask], within: timedelta = CONFIRM_WITHIN) -> list[Ask]:
         """Those that have not ended, and are waited for."""
-        late_us = self._now_us - CONFIRM_WITHIN // timedelta(microseconds=1)
+        late_us = self._now_us - within // timedelta(microseconds=1)
         return [ask for ask in asks if ask.run_id not in self._sight.confirmed and ask.at_us > late_us]
 
     def _mark(self, stream: Stream) -> int:

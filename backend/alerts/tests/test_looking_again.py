@@ -28,11 +28,11 @@ def under_way() -> list[PendingRun]:
     return list(PendingRun.objects.filter(trigger="confirm").select_related("region"))
 
 
-def answer(world: World, letter: str) -> datetime:
+def answer(world: World, letter: str, at: datetime | None = None) -> datetime:
     """The run that is under way comes to this; when it was."""
     (asked,) = under_way()
     PendingRun.objects.filter(pk=asked.pk).delete()
-    at = world.now
+    at = at or world.now
     put_run(world.monitor, asked.region, at, letter, trigger="confirm", run_id=asked.run_id)
     return at
 
@@ -198,6 +198,44 @@ def test_a_run_that_was_asked_for_and_never_ended_is_not_joined_by_another() -> 
     pass_by(world, 1200, every_s=30)
     (_,) = under_way()
     assert told() == ["opened"]
+
+
+def test_a_confirmation_that_comes_after_minutes_opens_the_incident_all_the_same() -> None:
+    world = a_page("fra", "iad")
+    happen(world, ".. ..")
+    world.minute("x-")
+    asked_at = world.now
+    assert [run.region.code for run in under_way()] == ["iad"]
+    pass_by(world, 300)
+    assert told() == []
+    answer(world, "x", asked_at)
+    pass_by(world, 60)
+    assert told() == ["opened"]
+    assert only_incident().title.startswith("Shop is down:")
+
+
+def test_a_look_that_takes_minutes_ends_the_incident_all_the_same() -> None:
+    world = a_page("fra", "iad")
+    happen(world, ".. xx")
+    for _ in range(60):
+        if told() == ["opened", "recovered"]:
+            return
+        pass_by(world, 10)
+        if under_way():
+            asked_at = world.now
+            pass_by(world, 240, every_s=40)
+            answer(world, ".", asked_at)
+    pytest.fail("its end was not told")
+
+
+def test_what_no_run_answers_is_forgotten_in_the_end() -> None:
+    world = a_page("fra", "iad")
+    happen(world, ".. ..")
+    world.minute("x-")
+    assert under_way()
+    pass_by(world, 4000, every_s=60)
+    memory = json.loads(Watch.objects.get(monitor=world.monitor).memory)
+    assert not {"asks", "late"} & memory.keys()
 
 
 def test_an_answer_that_is_older_than_the_failure_of_a_slot_says_nothing() -> None:
