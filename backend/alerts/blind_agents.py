@@ -61,6 +61,11 @@ class Blindnesses:
         """The regions from which nothing is seen at this moment, by their codes."""
         return {row.region.code: row for row in self.rows if row.until is None and not row.agent}
 
+    @property
+    def agents(self) -> dict[tuple[str, str], Blindness]:
+        """The agents that see nothing at this moment, by the codes of their regions and their names."""
+        return {(row.region.code, row.agent): row for row in self.rows if row.until is None and row.agent}
+
     def of_sites(self, samples: Iterable[Sample]) -> list[Sample]:
         """The same, without a word about the site where its agent saw none."""
         return [

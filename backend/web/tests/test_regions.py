@@ -203,3 +203,18 @@ def test_a_region_that_filled_the_broker_says_what_to_do(
     text = page(signed_in)
     assert "Its queues filled the broker and were emptied at" in text
     assert ("Whoever runs the service can give it others" in text) is is_shared
+
+
+def test_one_of_two_agents_that_sees_nothing_is_named(signed_in: Client, alice: Member, broker: str) -> None:
+    region, now = make_region("eu", alice.organisation), timezone.now()
+    for name in ("well", "broken"):
+        Agent.objects.create(region=region, name=name, version="1", last_seen_at=now, clock_skew_us=0)
+    assert "has reached none of its sites" not in page(signed_in)
+    row = Blindness.objects.create(region=region, agent="broken", why="cut_off", since=now, noted_at=now, looked_at=now)
+    text = page(signed_in)
+    assert text.count("has reached none of its sites since") == 1
+    assert text.index("has reached none of its sites since") > text.index("broken")
+    assert "It has reached none of its sites" not in text
+    row.until = now
+    row.save()
+    assert "has reached none of its sites" not in page(signed_in)

@@ -102,11 +102,16 @@ def _owned(request: MemberRequest, code: str) -> Region:
 def _page(request: MemberRequest, form: RegionForm, status: int = 200) -> HttpResponse:
     now = timezone.now()
     states = regions_for(request.organisation, now=now)
-    blind = blindnesses(now).regions
+    blind = blindnesses(now)
     queues = queues_of([state.region for state in states], now=now)
     context = {
         "regions": [
-            (state, queues[state.region.code] if queues is not None else None, blind.get(state.region.code))
+            (
+                state,
+                queues[state.region.code] if queues is not None else None,
+                blind.regions.get(state.region.code),
+                [(one, blind.agents.get((state.region.code, one.agent.name))) for one in state.agents],
+            )
             for state in states
         ],
         "broker_is_away": queues is None,
