@@ -6,7 +6,7 @@ from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts
 from workers.diagnosis.flights import Flight, Gap, Turn, answer_turn, mss_of, packet_time_us
-from workers.diagnosis.gaps import USUAL_WINDOW, Ruler, ruler_of
+from workers.diagnosis.gaps import USUAL_WINDOW, Ruler, ruler_of, splits_record
 from workers.diagnosis.held_ends import LEAST_REST_US
 from workers.diagnosis.slow_start import AT_ONCE_RTT, is_slow_start, longest_us, rounds, waits_of
 from workers.diagnosis.thinking import think_us
@@ -26,11 +26,12 @@ _LITTLE = 0.1
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Restart:
     """The first pause of an answer after a rest, and what all the pauses cost that the window of before spares: with
-    `at_least` it may be more."""
+    `at_least` it may be more. `open` where that window is known to be one that may cost round trips more or fewer."""
 
     gap: Gap
     saving_us: int
     at_least: bool = False
+    open: bool = False
 
 
 def idle_restart(case: Case) -> Verdicts:
@@ -48,12 +49,15 @@ def idle_restart(case: Case) -> Verdicts:
         return
     jitter = jitter_us(case)
     sure = weigh(case, id, trials, lambda trial: _restart(trial, ruler_of(trial, jitter)), unsure=_may_have_restarted)
-    if isinstance(sure, Sure):
+    known = [one for one in sure.seen if not one.open] if isinstance(sure, Sure) else []
+    if isinstance(sure, Sure) and not known:
+        yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
+    elif isinstance(sure, Sure):
         yield Finding(
             id=id,
             severity=Severity.LOW,
-            confidence=Confidence.MEDIUM if any(one.at_least for one in sure.seen) else sure.confidence,
-            saving_us=round(median(one.saving_us for one in sure.seen)),
+            confidence=Confidence.MEDIUM if any(one.at_least or one.open for one in sure.seen) else sure.confidence,
+            saving_us=round(median(one.saving_us for one in known)),
             evidence=sure.facts(
                 fact("gap_ms", ms_of(median(one.gap.duration_us for one in sure.seen))),
                 fact("bytes_before", sure.seen[0].gap.bytes_before),
@@ -105,7 +109,22 @@ def _restart(trial: TrialEvidence, ruler: Ruler) -> _Restart | None:
         saving_us = max(saving_us, min(counted_us, saving_us + waited_us))
     if saving_us < _TELLING_RTT * ruler.rtt_us:
         return None
-    return _Restart(gap=gaps[0], saving_us=saving_us, at_least=not counts and waited_us > _LITTLE * saving_us)
+    return _Restart(
+        gap=gaps[0],
+        saving_us=saving_us,
+        at_least=not counts and waited_us > _LITTLE * saving_us,
+        open=_may_wait_again(trial, *turns, ruler),
+    )
+
+
+def _may_wait_again(trial: TrialEvidence, again: Turn, rested: Turn, ruler: Ruler) -> bool:
+    """Whether nobody knows if with the window of before the answer would have waited too, as the one before the rest
+    did for nothing but its window: slow start doubles that, and where it has ended, which does not show, it grows by a
+    few segments (RFC 9406, RFC 5681)."""
+    gaps = again.gaps()
+    needed = rounds(rested.size_bytes, ruler.mss, _kept_window(again, ruler.mss))
+    full = all(ruler.is_whole(gap.flight_bytes) or splits_record(trial, gap) for gap in gaps)
+    return full and len(waits_of(again, ruler)) == len(gaps) and needed < len(again.flights)
 
 
 def _pauses_alike(again: Turn, rested: Turn, ruler: Ruler) -> bool:

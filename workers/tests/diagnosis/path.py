@@ -23,7 +23,9 @@ class Path:
     `lost` are the numbers of the server's segments, from 0, that never arrive the first time. `kept` is a segment that
     something on the way keeps for so long, and with it all that is behind. `behind_us` is what lies behind whoever
     accepts the connection. `late_ack_us` is by how much every acknowledgement of a single segment is late, and
-    `up_bytes_s` the rate of the first link.
+    `up_bytes_s` the rate of the first link. From `slow_start_until` segments on the window grows by one a round trip,
+    as that of Linux does once HyStart takes the path for full. With `grows_whole` a window that was full once grows
+    with all that is acknowledged: of Linux both is seen, of one server in connections that follow each other.
     """
 
     rtt_ms: float = 80
@@ -39,6 +41,8 @@ class Path:
     behind_us: int = 0
     late_ack_us: int = 0
     up_bytes_s: float | None = None
+    slow_start_until: int | None = None
+    grows_whole: bool = False
     seed: int = 0
 
     @property
@@ -76,7 +80,7 @@ class Wire:
         self._queue: deque[int] = deque()
         self._flying: dict[int, int] = {}
         self._window = float(path.iw)
-        self._segment = 0
+        self._segment, self._filled = 0, False
         self._sizes: list[int] = []
         self._kept: dict[int, float] = {}
         self._expected = 0
@@ -99,6 +103,7 @@ class Wire:
 
     def rest(self) -> None:
         """The connection was idle: what the kernel does to the window."""
+        self._filled = False
         if self._path.idle_restart:
             self._window = min(self._window, float(self._path.iw))
 
@@ -143,6 +148,7 @@ class Wire:
             else:
                 self._put(self._reaches_us(now_us, size), "arrival", self._segment)
             self._segment += 1
+            self._filled = self._filled or len(self._flying) >= int(self._window)
 
     def _next_size(self) -> int:
         """Of the segment that may leave now: none while Nagle holds a small one back."""
@@ -191,12 +197,18 @@ class Wire:
         wait_us = delay_us if waits else 0
         self._put(at_us + wait_us + self.one_way_us(), "ack", number)
 
+    def _growth(self) -> float:
+        """By one acknowledgement, in segments."""
+        until = self._path.slow_start_until
+        return 1 if until is None or self._window < until else 1 / self._window
+
     def _acknowledged(self, event: _Event) -> None:
         self._held = None if self._held == event.value else self._held
         told = [number for number in self._flying if number <= event.value]
         for number in told:
             # The window grows while it is used: Linux's rule in slow start.
-            self._window += len(self._flying) * 2 > self._window
+            used = len(self._flying) * 2 > self._window or (self._path.grows_whole and self._filled)
+            self._window += self._growth() if used else 0
             del self._flying[number]
         if told:
             self._send(event.at_us)

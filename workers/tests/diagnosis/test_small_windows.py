@@ -251,8 +251,8 @@ def test_one_pause_of_a_busy_machine_makes_no_smaller_window() -> None:
 
 @pytest.mark.parametrize("body_bytes", [15_000, 20_000, 35_000, 40_000, 45_000, 100_000, 200_000])
 def test_a_rest_that_takes_the_window_back_is_seen_whatever_the_size_of_the_page(body_bytes: int) -> None:
-    server = replace(PAGE, body_bytes=body_bytes)
-    resting, kept = (probed(replace(USUAL, idle_restart=restarts), server) for restarts in (True, False))
+    server, way = replace(PAGE, body_bytes=body_bytes), replace(USUAL, grows_whole=True)
+    resting, kept = (probed(replace(way, idle_restart=restarts), server) for restarts in (True, False))
     finding = found(RULES, resting)[Id.TCP_IDLE_RESTART]
     assert finding.saving_us == pytest.approx(rested_us(resting) - rested_us(kept), rel=0.1)
     assert Id.TCP_IDLE_RESTART not in found(RULES, kept)
@@ -273,7 +273,8 @@ def test_early_hints_do_not_hide_a_small_window(think_us: int) -> None:
 def test_early_hints_do_not_hide_a_window_that_a_rest_takes_back(think_us: int, body_bytes: int) -> None:
     """Their acknowledgement lets out a part of the next flight, so that the pauses between flights are shorter."""
     server = replace(PAGE, hints_bytes=120, think_us=(think_us,), body_bytes=body_bytes)
-    resting, kept = (probed(replace(USUAL, idle_restart=restarts), server) for restarts in (True, False))
+    way = replace(USUAL, grows_whole=True)
+    resting, kept = (probed(replace(way, idle_restart=restarts), server) for restarts in (True, False))
     saving_us = found(RULES, resting)[Id.TCP_IDLE_RESTART].saving_us
     assert saving_us == pytest.approx(rested_us(resting) - rested_us(kept), rel=0.1)
     assert Id.TCP_IDLE_RESTART not in found(RULES, kept)

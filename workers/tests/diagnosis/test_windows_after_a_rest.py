@@ -7,7 +7,7 @@ import pytest
 
 from workers.diagnosis import transport
 from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
-from workers.measurement.finding import Confidence, Finding
+from workers.measurement.finding import Confidence, Finding, NotJudgedReason
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, found, left_open
 from workers.tests.diagnosis.path import Path
@@ -29,10 +29,52 @@ def restart_of(path: Path, server: Server) -> tuple[Finding | None, float, Probe
 @pytest.mark.parametrize("iw", [3, 10])
 @pytest.mark.parametrize("think_us", [300, 90_000])
 def test_a_rest_costs_its_round_trips_on_any_way(rtt_ms: float, iw: int, think_us: int) -> None:
-    finding, real_us, _ = restart_of(Path(rtt_ms=rtt_ms, iw=iw), replace(PAGE, think_us=(think_us,)))
+    finding, real_us, _ = restart_of(Path(rtt_ms=rtt_ms, iw=iw, grows_whole=True), replace(PAGE, think_us=(think_us,)))
     assert finding is not None
     assert finding.confidence is Confidence.HIGH
     assert finding.saving_us == pytest.approx(real_us, rel=0.1)
+
+
+@ANYWHERE
+@pytest.mark.parametrize("until", [None, 40, 50, 68])
+@pytest.mark.parametrize("body_bytes", [60_000, 100_000, 140_000])
+def test_a_window_that_held_up_the_answer_before_the_rest_may_be_any_after_it(
+    rtt_ms: float, until: int | None, body_bytes: int
+) -> None:
+    """Where slow start has ended it is hardly larger by then: with it the answer would have waited all the same."""
+    path = Path(rtt_ms=rtt_ms, slow_start_until=until, grows_whole=True)
+    large = replace(PAGE, record_bytes=16_384, body_bytes=body_bytes)
+    finding, real_us, rested = restart_of(path, large)
+    held_up = cost(rested, "again") > 1.5 * path.rtt_us
+    if held_up:
+        assert finding is None
+        assert left_open(RULES, rested)[Id.TCP_IDLE_RESTART] is NotJudgedReason.UNSTEADY
+    else:
+        assert finding is not None
+        assert finding.confidence is Confidence.HIGH
+        assert finding.saving_us == pytest.approx(real_us, rel=0.1)
+    assert held_up is (until is not None and until < body_bytes / path.mss)
+
+
+@ANYWHERE
+@pytest.mark.parametrize("iw", [3, 10])
+def test_nor_is_it_known_where_the_window_grew_while_it_was_used_alone(rtt_ms: float, iw: int) -> None:
+    """As those of Node's 100 KB, which took two round trips after a rest as well with what was left of their window."""
+    rested = deep(Path(rtt_ms=rtt_ms, iw=iw, idle_restart=True), PAGE)
+    assert Id.TCP_IDLE_RESTART not in found(RULES, rested)
+    assert left_open(RULES, rested)[Id.TCP_IDLE_RESTART] is NotJudgedReason.UNSTEADY
+
+
+def test_what_one_connection_shows_of_a_window_that_holds_up_others_is_told() -> None:
+    """Windows of one server grow as they happen to: of Node's three connections one had room for all of 100 KB."""
+    large, path = replace(PAGE, body_bytes=100_000), Path(idle_restart=True, grows_whole=True)
+    held = replace(path, slow_start_until=55)
+    evidence = deep(held, large)
+    others = (one for one in deep(path, large).trials if one.trial is Trial.FULL)
+    mixed = replace(evidence, trials=(next(others), *evidence.trials[1:]))
+    finding = found(RULES, mixed)[Id.TCP_IDLE_RESTART]
+    assert finding.confidence is Confidence.MEDIUM
+    assert finding.saving_us == pytest.approx(2 * path.rtt_us, rel=0.01)
 
 
 @ANYWHERE
@@ -84,7 +126,7 @@ def test_a_pause_of_one_answer_alone_adds_nothing_to_what_a_rest_costs(
     rtt_ms: float, pause_rtt: float, exchange: int, iw: int
 ) -> None:
     """In the middle of the one before the rest, or of the one after it."""
-    clean = deep(Path(rtt_ms=rtt_ms, iw=iw, idle_restart=True), PAGE)
+    clean = deep(Path(rtt_ms=rtt_ms, iw=iw, idle_restart=True, grows_whole=True), PAGE)
     by_us = round(pause_rtt * rtt_ms * 1000)
     once = replace(clean, trials=tuple(map(paused_in(exchange, by_us), clean.trials)))
     certain_us, told = found(RULES, clean)[Id.TCP_IDLE_RESTART].saving_us or 0, found(RULES, once)
