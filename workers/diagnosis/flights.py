@@ -109,15 +109,6 @@ class Turn:
             )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundTrips:
-    """A handshake counted twice: `flights` of the server, and its network time in round trips (None where that is not
-    known, or the round trip is)."""
-
-    flights: int
-    by_time: float | None
-
-
 @once_a_trial
 def mss_of(trial: TrialEvidence) -> int:
     """The size of a full segment from this server.
@@ -266,16 +257,6 @@ def tickets_before(trial: TrialEvidence, exchange: Exchange) -> int:
 
 def records_before(trial: TrialEvidence, sent_us: int, first_us: int) -> list[TlsRecord]:
     return [one for one in trial.records if sent_us <= one.at_us <= first_us and one.application is False]
-
-
-def handshake_round_trips(trial: TrialEvidence) -> RoundTrips | None:
-    """How many round trips the TLS handshake took; None for one that did not end."""
-    turns = handshake_turns(trial)
-    if not turns or trial.handshake is None:
-        return None
-    rtt_us, network_us = rtt_of(trial), trial.handshake.network_us
-    by_time = None if not rtt_us or network_us is None else network_us / rtt_us
-    return RoundTrips(flights=sum(len(turn.flights) for turn in turns), by_time=by_time)
 
 
 def _turns(trial: TrialEvidence, seen: Sequence[Transfer], longest_us: int | None) -> tuple[Turn, ...]:

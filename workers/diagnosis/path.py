@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, lost_syn, rtt_of
-from workers.diagnosis.flights import handshake_round_trips
 from workers.diagnosis.losses import Losses, losses_of
+from workers.diagnosis.round_trips import handshake_round_trips
 from workers.diagnosis.thinking import begun_us
-from workers.diagnosis.weighing import ASKED, LEAST_SEEN, fact, ms_of
+from workers.diagnosis.weighing import ASKED, LEAST_SEEN, fact, jitter_us, ms_of
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -139,18 +139,19 @@ def ipv6(case: Case) -> Verdicts:
 def _visits(case: Case) -> list[_Visit]:
     """Those of browsers, and only where none of them came so far others, which may take a round trip more. Where some
     lost nothing those alone."""
+    jitter = jitter_us(case)
     if not case.evidence.secure:
-        return _undisturbed(case.evidence.of(Trial.FULL, Trial.PLAIN))
-    return _undisturbed(case.evidence.of(*ASKED)) or _undisturbed(case.evidence.of(Trial.TLS12))
+        return _undisturbed(case.evidence.of(Trial.FULL, Trial.PLAIN), jitter)
+    return _undisturbed(case.evidence.of(*ASKED), jitter) or _undisturbed(case.evidence.of(Trial.TLS12), jitter)
 
 
-def _undisturbed(trials: Sequence[TrialEvidence]) -> list[_Visit]:
-    known = [(trial, visit) for trial in trials if (visit := _visit(trial)) is not None]
+def _undisturbed(trials: Sequence[TrialEvidence], jitter: int) -> list[_Visit]:
+    known = [(trial, visit) for trial in trials if (visit := _visit(trial, jitter)) is not None]
     clean = [visit for trial, visit in known if not lost_packets(trial)]
     return clean or [visit for _, visit in known]
 
 
-def _visit(trial: TrialEvidence) -> _Visit | None:
+def _visit(trial: TrialEvidence, jitter: int) -> _Visit | None:
     sent_us, begun = (
         (trial.exchanges[0].sent_us, begun_us(trial, trial.exchanges[0])) if trial.exchanges else (None, None)
     )
@@ -159,10 +160,10 @@ def _visit(trial: TrialEvidence) -> _Visit | None:
     connect_and_ask, network_us = 2, trial.connect_us + begun - sent_us
     if trial.handshake is None:
         return _Visit(round_trips=connect_and_ask, first_byte_us=network_us)
-    shake, shake_us = handshake_round_trips(trial), trial.handshake.network_us
+    shake, shake_us = handshake_round_trips(trial, jitter), trial.handshake.network_us
     if shake is None or shake_us is None:
         return None
-    return _Visit(round_trips=connect_and_ask + shake.flights, first_byte_us=network_us + shake_us)
+    return _Visit(round_trips=connect_and_ask + shake.count, first_byte_us=network_us + shake_us)
 
 
 def _lost_us(lossy: Sequence[TrialEvidence], trials: Sequence[TrialEvidence]) -> int | None:

@@ -18,12 +18,17 @@ from workers.measurement.captures_probe import (
     ResponseCapture,
 )
 from workers.measurement.compute.certificate import certificate_error, certificate_of
+from workers.measurement.compute.tcp_info import tcp_state
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import Clock
 from workers.measurement.nouns import noun
 from workers.measurement.thresholds import ACK_DELAYS_US, LEAST_RTT, MIN_PAUSE_US, MIN_RTT_US, MOST_RTT
 from workers.measurement.timing import Span, Timing
 
+# A full window of the usual ten segments (RFC 6928), less one that the sender may hold back; and how far sizes on the
+# wire may be from whole segments and still be made of them.
+_FULL_SEGMENTS, _SEGMENT_TOLERANCE_BYTES = 9, 16
+_USUAL_MSS_BYTES, _LEAST_MSS_BYTES = 1448, 1000
 # Both clocks are disciplined alike: apart from a step, their distance does not change.
 _STEP_NS = 500_000
 # What is kept of the headers of one answer: eleven hops of these still make a small message.
@@ -234,15 +239,26 @@ def _round_trips(seen: HopCapture, clock: RunClock) -> int:
         return 0
     reads = seen.reads[: seen.handshake.reads]
     rtt_us = seen.connect.rtt_us or 0
-    count, begun = min(len(reads), 1), next(iter(reads), None)
+    count, begun, size_bytes = min(len(reads), 1), next(iter(reads), None), 0
     for one, other in pairwise(reads):
+        size_bytes += one.size
         if one.writes != other.writes:
-            count, begun = count + 1, other
+            count, begun, size_bytes = count + 1, other, 0
         elif begun is not None and rtt_us >= MIN_RTT_US:
             since, last, now = (us(clock.instant_ns(each.arrival)) for each in (begun, one, other))
             if now - last > max(MIN_PAUSE_US, rtt_us // 2):
-                count, begun = count + _is_round_trip(now - last, now - since, rtt_us), other
+                round_trip = _is_round_trip(now - last, now - since, rtt_us) or _fills_window(size_bytes, seen)
+                count, begun, size_bytes = count + round_trip, other, 0
     return count
+
+
+def _fills_window(size_bytes: int, seen: HopCapture) -> bool:
+    """Whether so much was sent at once that the rest had to wait for a round trip, however long that took on an
+    unsteady way: nothing but full segments, as many as fill a window."""
+    secured = tcp_state(seen.tcp_secured)
+    mss = max(_LEAST_MSS_BYTES, (secured.rcv_mss_bytes or 0) if secured is not None else _USUAL_MSS_BYTES)
+    segments = round(size_bytes / mss)
+    return segments >= _FULL_SEGMENTS and abs(size_bytes - segments * mss) <= _SEGMENT_TOLERANCE_BYTES
 
 
 def _is_round_trip(pause_us: int, period_us: int, rtt_us: int) -> bool:

@@ -6,8 +6,9 @@ import pytest
 
 from workers.diagnosis import answers, handshakes, path, records, transport
 from workers.diagnosis.case import Case
-from workers.diagnosis.flights import Flight, Turn, answer_turn, handshake_round_trips, handshake_turns
+from workers.diagnosis.flights import Flight, Turn, answer_turn, handshake_turns
 from workers.diagnosis.gaps import Ruler
+from workers.diagnosis.round_trips import handshake_round_trips
 from workers.diagnosis.slow_start import rounds
 from workers.diagnosis.weighing import is_blind, is_late
 from workers.diagnosis.windows import (
@@ -48,7 +49,7 @@ def first_answer(trial: TrialEvidence, number: int = 0) -> Turn:
 def test_handshakes_take_as_many_round_trips_as_flights(server: Server, trial: Trial, flights: int) -> None:
     trips = handshake_round_trips(connection(FAR, server, trial))
     assert trips is not None
-    assert trips.flights == flights
+    assert trips.count == flights
     assert trips.by_time == pytest.approx(flights, abs=0.02)
 
 

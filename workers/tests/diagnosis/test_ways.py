@@ -40,6 +40,24 @@ def test_tls12_pays_the_distance_four_times() -> None:
     assert facts(found(path.RULES, far(150, version="TLSv1.2"))[Id.TCP_RTT_HIGH])["round_trips"] == 4
 
 
+@pytest.mark.parametrize("pause_ms", [100, 205, 700])
+def test_a_server_that_pauses_in_its_handshake_makes_no_distance_longer(pause_ms: int) -> None:
+    finding = found(path.RULES, far(150, stall=(1_000, pause_ms * 1000))).get(Id.TCP_RTT_HIGH)
+    assert pause_ms > 500 or finding is not None
+    assert finding is None or facts(finding)["round_trips"] == 3
+
+
+@pytest.mark.parametrize("jitter", [0, 0.2, 0.6])
+@pytest.mark.parametrize(("handshake_bytes", "round_trips"), [(9_000, 3), (18_500, 4)])
+def test_a_chain_that_needs_a_round_trip_more_does_so_on_an_unsteady_way_too(
+    jitter: float, handshake_bytes: int, round_trips: int
+) -> None:
+    for seed in range(5):
+        way = Path(rtt_ms=150, jitter=jitter, seed=100 * seed)
+        finding = found(path.RULES, deep(way, Server(handshake_bytes=handshake_bytes)))[Id.TCP_RTT_HIGH]
+        assert facts(finding)["round_trips"] == round_trips
+
+
 def test_a_visit_over_tls12_that_browsers_do_not_make_lengthens_no_visit() -> None:
     """Where packets got lost in all but one of the others, there are more of those."""
     way, server = Path(rtt_ms=150), Server()

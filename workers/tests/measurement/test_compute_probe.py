@@ -196,6 +196,34 @@ def test_a_pause_that_is_no_round_trip_is_none(paused_ms: float, round_trips: in
     assert probe_measurement(probe(paused)).connections[0].tls_round_trips == round_trips
 
 
+@pytest.mark.parametrize(
+    ("first_bytes", "round_trips"),
+    [
+        # The usual window of ten full segments, less one, and a larger one.
+        (10 * 1448, 2),
+        (9 * 1448, 2),
+        (32 * 1448, 2),
+        # As much, and no whole number of segments: OpenSSL's buffer of 4 KB, and a server that has no more.
+        (3 * 4096, 1),
+        (10 * 1448 + 700, 1),
+        (4 * 1448, 1),
+    ],
+)
+@pytest.mark.parametrize("paused_ms", [12, 26, 34])
+def test_what_filled_a_window_waits_for_a_round_trip_however_long_that_is_on_an_unsteady_way(
+    first_bytes: int, round_trips: int, paused_ms: float
+) -> None:
+    """The SYN took 20 ms."""
+    first = (read(62, size=first_bytes // 2), read(63, size=first_bytes - first_bytes // 2))
+    reads = (*first, read(63 + paused_ms), read(400, 2), read(405, 2))
+    handshake = HandshakeCapture(flights_sent_ns=(42 * MS,), own_ns=2 * MS, reads=3, version="TLSv1.3")
+    response = ResponseCapture(first_read=3, last_read=4, status=200, head_bytes=40, body_bytes=160)
+    paused = hop(
+        reads=reads, handshake=handshake, response=response, send=SendCapture(started_ns=350 * MS, ended_ns=350 * MS)
+    )
+    assert probe_measurement(probe(paused)).connections[0].tls_round_trips == round_trips
+
+
 def test_a_flight_that_a_narrow_link_draws_out_and_the_next_are_a_round_trip_apart() -> None:
     reads = (read(62), read(66), read(70), read(82), read(86), read(120, 2), read(125, 2))
     handshake = HandshakeCapture(flights_sent_ns=(42 * MS,), own_ns=2 * MS, reads=5, version="TLSv1.3")
