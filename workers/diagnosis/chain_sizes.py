@@ -1,5 +1,7 @@
 """How much of certificates is sent, and whether it must be."""
 
+from collections.abc import Iterable
+
 from workers.diagnosis.case import REPEATS, Case, Rule, Verdicts
 from workers.diagnosis.chains import Chain, of_use, total_bytes
 from workers.diagnosis.facts import facts, in_ms, seen
@@ -11,18 +13,28 @@ from workers.measurement.evidence import (
     Depth,
     Direction,
     Handshake,
+    Transfer,
     Trial,
     TrialEvidence,
 )
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
-from workers.measurement.thresholds import LARGE_CHAIN_BYTES, MIN_RTT_US, QUIC_FIRST_FLIGHT_BYTES
+from workers.measurement.thresholds import (
+    BROWSERS_QUIC_FLIGHT_BYTES,
+    LARGE_CHAIN_BYTES,
+    MIN_RTT_US,
+    QUIC_FIRST_FLIGHT_BYTES,
+)
 
 # A first flight of so many times what we sent was stopped by that rule: full datagrams need not fill it quite, and some
 # servers begin one as long as any of it is left.
 _STOPPED_FROM, _STOPPED_AT = 2.0, 3.0
 # What came so much of a round trip later was sent after our answer.
 _LATER_RTT = 0.7
+# What we sent later than this before the first answer to it had not been heard.
+_HEARD_RTT = 0.5
+# A datagram that begins a handshake has so many bytes at least (RFC 9000, 14.1): what is less tells what has come.
+_LEAST_INITIAL_BYTES = 1_200
 _TOLD = 4
 # Who asks for it in their hello, as captured from each.
 _OFFERED_BY = {
@@ -33,7 +45,7 @@ _OFFERED_BY = {
 
 
 def chain_large(case: Case) -> Verdicts:
-    """More than 4 KB are worth a remark; over HTTP/3 what exceeds the first flight costs a round trip."""
+    """More than 4 KB are worth a remark; over HTTP/3 what exceeds the first flight to a browser costs a round trip."""
     chain: Chain = (judged_chain(case) or (None, ()))[1]
     if not chain:
         return
@@ -64,9 +76,10 @@ def chain_large(case: Case) -> Verdicts:
 
 
 def _slowed_by_amplification(case: Case) -> TrialEvidence | None:
-    """An HTTP/3 handshake that was stopped after its first flight; one that was not acquits the chain."""
+    """An HTTP/3 handshake that was stopped after its first flight; one that was not acquits the chain. Older agents
+    said hello in one datagram, which stops servers that browsers do not stop."""
     rtt_us = case.rtt_us
-    if rtt_us is None or rtt_us < MIN_RTT_US or total_bytes(_quic_chain(case)) <= QUIC_FIRST_FLIGHT_BYTES:
+    if rtt_us is None or rtt_us < MIN_RTT_US or total_bytes(_quic_chain(case)) <= BROWSERS_QUIC_FLIGHT_BYTES:
         return None
     full = [one for one in case.evidence.of(Trial.HTTP3) if one.handshake is not None and not one.handshake.resumed]
     ended = [one for one in full if one.handshake is not None and one.handshake.ended_us is not None]
@@ -82,32 +95,37 @@ def _quic_chain(case: Case) -> Chain:
 
 def _was_stopped(trial: TrialEvidence, rtt_us: int) -> bool:
     """The server sent three times what it had got, then nothing until it had heard from us again."""
-    sent = _sent_first_bytes(trial)
     early, late = _datagrams(trial, rtt_us)
-    return bool(late) and _STOPPED_FROM * sent < sum(early) and sum(early[:-1]) < _STOPPED_AT * sent
+    sent = _sent_bytes(trial, early[0].at_us - _HEARD_RTT * rtt_us) if early else 0
+    return bool(late) and _STOPPED_FROM * sent < _size(early) and _size(early[:-1]) < _STOPPED_AT * sent
 
 
 def _parted(trial: TrialEvidence, rtt_us: int) -> tuple[int, int]:
     """What came of the handshake at first, and what came a round trip later, in bytes."""
     early, late = _datagrams(trial, rtt_us)
-    return sum(early), sum(late)
+    return _size(early), _size(late)
 
 
-def _datagrams(trial: TrialEvidence, rtt_us: int) -> tuple[list[int], list[int]]:
-    """The same, each by itself in the order in which it came."""
+def _datagrams(trial: TrialEvidence, rtt_us: int) -> tuple[list[Transfer], list[Transfer]]:
+    """The same, each by itself in the order in which it came. Acknowledgements alone, as of the one half of a hello
+    whose other half the server did not get, are nothing of it."""
     end_us = trial.handshake.ended_us if trial.handshake is not None else None
     received = [one for one in trial.transfers if one.direction is Direction.RECEIVED and one.at_us <= (end_us or 0)]
-    until_us = min((one.at_us for one in received), default=0) + _LATER_RTT * rtt_us
-    came = sorted(received, key=lambda one: one.at_us)
-    early, late = ([one.size_bytes for one in came if (one.at_us < until_us) is soon] for soon in (True, False))
+    late = sorted(received, key=lambda one: one.at_us)
+    early: list[Transfer] = []
+    while late and _size(early) < _LEAST_INITIAL_BYTES:
+        until_us = late[0].at_us + _LATER_RTT * rtt_us
+        early, late = ([one for one in late if (one.at_us < until_us) is soon] for soon in (True, False))
     return early, late
 
 
-def _sent_first_bytes(trial: TrialEvidence) -> int:
-    """What we sent before anything came back."""
-    first_us = min((one.at_us for one in trial.transfers if one.direction is Direction.RECEIVED), default=0)
-    sent = (one for one in trial.transfers if one.direction is Direction.SENT and one.at_us < first_us)
-    return sum(one.size_bytes for one in sent)
+def _sent_bytes(trial: TrialEvidence, until_us: float) -> int:
+    sent = (one for one in trial.transfers if one.direction is Direction.SENT and one.at_us < until_us)
+    return _size(sent)
+
+
+def _size(datagrams: Iterable[Transfer]) -> int:
+    return sum(one.size_bytes for one in datagrams)
 
 
 def chain_needless(case: Case) -> Verdicts:

@@ -90,7 +90,10 @@ _COLUMNS = {
     ),
     CheckColumn.SMALL_CHAIN: Column(
         title="Small chain",
-        explanation="The certificates fit into what a server may send at once, over HTTP/3 as well (3,600 bytes).",
+        explanation=(
+            "The certificates fit into what a server may send at once, over HTTP/3 as well, and to clients whose first "
+            "message is a single datagram (3,600 bytes)."
+        ),
         finding=FindingId.TLS_CHAIN_LARGE,
     ),
     CheckColumn.INITIAL_WINDOW: Column(

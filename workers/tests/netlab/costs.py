@@ -15,6 +15,8 @@ from workers.measurement.messages import Hop, ProbeMeasurement
 from workers.measurement.timing import phases_of
 from workers.tests.netlab.twin import Cost
 
+# Over QUIC, at most.
+_ACKNOWLEDGEMENT_BYTES = 60
 # What one connection, or one exchange, took; None where it did not come so far.
 Took = Callable[[TrialEvidence], int | None]
 
@@ -120,14 +122,16 @@ def _ended_us(trial: TrialEvidence) -> int | None:
 
 
 def _quic_handshake_us(trial: TrialEvidence) -> int | None:
-    """What it waited for the server: from each datagram of ours to the last one before we spoke again."""
+    """What it waited for the server: from each datagram of ours to the last one before we spoke again. Where it got
+    half of our hello alone, it acknowledged that, which is no word of its own."""
     shaken = trial.handshake
     if shaken is None or shaken.ended_us is None:
         return None
     until_us = shaken.ended_us
     moves = sorted((one for one in trial.transfers if one.at_us <= until_us), key=lambda one: one.at_us)
     sent = [one.at_us for one in moves if one.direction is Direction.SENT]
-    heard = [one.at_us for one in moves if one.direction is Direction.RECEIVED]
+    told = (one for one in moves if one.direction is Direction.RECEIVED and one.size_bytes > _ACKNOWLEDGEMENT_BYTES)
+    heard = [one.at_us for one in told]
     waits = ([at for at in heard if begin < at <= end] for begin, end in pairwise((*sent, until_us)))
     return sum(max(heard) - begin for begin, heard in zip(sent, waits, strict=True) if heard)
 

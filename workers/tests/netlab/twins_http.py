@@ -238,7 +238,7 @@ ANSWERS = (
     Twin(
         id=Id.TLS_CHAIN_LARGE,
         name="h3-amplified",
-        positive=replace(NGINX, quic=True, chain=ChainWish(size_bytes=5500)),
+        positive=replace(NGINX, quic=True, chain=ChainWish(size_bytes=9400)),
         repaired=replace(NGINX, quic=True, chain=ChainWish(size_bytes=2000)),
         # One handshake of a server in Python: what it computes on a busy machine is much beside a short round trip.
         cost=Cost.QUIC_HANDSHAKE,

@@ -125,7 +125,7 @@ def test_the_handshake_is_told(prober: Prober) -> None:
     assert (shaken.version, shaken.protocol, shaken.resumed) == ("TLSv1.3", "h3", False)
     assert (shaken.cipher or "").startswith("TLS_")
     assert (shaken.stapled, shaken.hello_retry, shaken.faults) == (None, False, ())
-    assert shaken.hello_bytes == 1200
+    assert shaken.hello_bytes == 2400
     assert len(shaken.chain) == 1
     assert shaken.certificate_message_bytes is not None
     assert 300 < shaken.certificate_message_bytes < 1500
