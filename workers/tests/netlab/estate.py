@@ -7,7 +7,7 @@ with Lab(rtt_ms=80) as lab:
 
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from ipaddress import ip_interface
 from pathlib import Path
@@ -16,9 +16,12 @@ import workers
 from workers.probes.settings import NameServer, NameSettings
 from workers.shaping import netlink
 from workers.shaping.cable import INTERFACE
+from workers.tests.netlab import caddy, haproxy
 from workers.tests.netlab.ahead import with_others
+from workers.tests.netlab.caddy import CaddyConduct, CaddySite
 from workers.tests.netlab.chains import Chain, Recipe, Vault
 from workers.tests.netlab.conduct import Conduct
+from workers.tests.netlab.haproxy import HaproxyConduct, HaproxySite
 from workers.tests.netlab.lab import Lab
 from workers.tests.netlab.names import Entry
 from workers.tests.netlab.nginx import SEARCH_PATH, Nginx, NginxConduct, NginxSite, Place
@@ -50,6 +53,8 @@ class Estate:
         )
         self._give_addresses()
         self._start_nginx()
+        self._start_haproxy()
+        self._start_caddy()
         # Its imports are not ahead of anybody.
         with with_others() as priority:
             self._start_process(priority)
@@ -94,11 +99,35 @@ class Estate:
                 place = Place(address=self._addresses[name], also=seconds)
                 sites.append(NginxSite(conduct=_advertised(site), place=place, chain=self._chain(name)))
         if sites:
-            folder = self._folder / "nginx"
-            folder.mkdir()
-            program = shutil.which("nginx", path=SEARCH_PATH)
-            assert program is not None
-            self._lab.run_server([program, *Nginx(folder, sites).argv[1:]])
+            self._run(Nginx(self._own_folder("nginx"), sites).argv)
+
+    def _start_haproxy(self) -> None:
+        sites = [
+            HaproxySite(conduct=site.conduct, address=self._addresses[name], chain=self._chain(name))
+            for name, site in self._sites.items()
+            if isinstance(site.conduct, HaproxyConduct)
+        ]
+        for command in haproxy.commands(self._own_folder("haproxy"), sites):
+            self._run(command)
+
+    def _start_caddy(self) -> None:
+        sites = [
+            CaddySite(conduct=site.conduct, address=self._addresses[name], chain=self._chain(name), quic=site.quic)
+            for name, site in self._sites.items()
+            if isinstance(site.conduct, CaddyConduct)
+        ]
+        for command in caddy.commands(self._own_folder("caddy"), sites):
+            self._run(command)
+
+    def _own_folder(self, name: str) -> Path:
+        folder = self._folder / name
+        folder.mkdir()
+        return folder
+
+    def _run(self, command: Sequence[str]) -> None:
+        program = shutil.which(command[0], path=SEARCH_PATH)
+        assert program is not None, f"{command[0]} is not installed"
+        self._lab.run_server([program, *command[1:]])
 
     def _start_process(self, priority: int) -> None:
         plan = Plan(
@@ -109,7 +138,9 @@ class Estate:
             priority=priority,
             names=self._entries() | {_AUTHORITY_NAME: Entry(a=_AUTHORITY)},
             servers=tuple(one for name in self._sites for one in self._listening(name)),
-            quic=tuple((self._addresses[name], self._chain(name)) for name, site in self._sites.items() if site.quic),
+            quic=tuple(
+                (self._addresses[name], self._chain(name)) for name, site in self._sites.items() if _lacks_quic(site)
+            ),
         )
         plan_file = self._folder / "plan"
         plan.write(plan_file)
@@ -134,6 +165,8 @@ class Estate:
     def _listening(self, name: str) -> list[Listening]:
         """The misbehaving server and, at port 80, one that sends visitors there."""
         site, address = self._sites[name], self._addresses[name]
+        if isinstance(site.conduct, HaproxyConduct):
+            return [Listening(address=address, port=haproxy.ORIGIN_PORT, conduct=site.conduct.origin)]
         if not isinstance(site.conduct, Conduct):
             return []
         if site.scheme == "http":
@@ -144,6 +177,11 @@ class Estate:
         if site.sibling is not None:
             siblings = [replace(secure, address=self._sibling(name), same_keys=site.sibling.shares_keys)]
         return [secure, *siblings, Listening(address=address, port=80, conduct=moved)]
+
+
+def _lacks_quic(site: Served) -> bool:
+    """Whether HTTP/3 needs a server of its own beside the site's."""
+    return site.quic and not isinstance(site.conduct, CaddyConduct)
 
 
 def _advertised(site: Served) -> NginxConduct:

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field, replace
 
+from workers.tests.netlab.caddy import CaddyConduct
 from workers.tests.netlab.certificates import USUAL_LIFE, KeyKind, Life
 from workers.tests.netlab.chains import Extra, Recipe, Signer
 from workers.tests.netlab.conduct import Conduct
+from workers.tests.netlab.haproxy import HaproxyConduct
 from workers.tests.netlab.names import Naming
 from workers.tests.netlab.nginx import NginxConduct
 
@@ -72,7 +74,7 @@ class Sibling:
 class Served:
     """A site: who serves it and how. `quic` gives it HTTP/3, which it advertises; `begin` is the path to ask for."""
 
-    conduct: Conduct | NginxConduct = field(default_factory=NginxConduct)
+    conduct: Conduct | NginxConduct | HaproxyConduct | CaddyConduct = field(default_factory=NginxConduct)
     chain: ChainWish = field(default_factory=ChainWish)
     network: Network = field(default_factory=Network)
     naming: Naming = field(default_factory=Naming)

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from workers.measurement.finding import FindingId as Id
+from workers.tests.netlab.caddy import CaddyConduct
 from workers.tests.netlab.conduct import Conduct
+from workers.tests.netlab.haproxy import HaproxyConduct
 from workers.tests.netlab.nginx import NginxConduct
 from workers.tests.netlab.served import Served
 
@@ -62,7 +64,7 @@ class Twin:
 
     `cost` names the time by which the two must differ as the finding's saving claims, from a round trip of
     `cost_from_ms` on: nearer, what both sides compute is not small beside it. At other round trips than `rtts_ms` the
-    two are not told apart.
+    two are not told apart, and of those that are `calm` not with lost packets either.
     """
 
     id: Id
@@ -77,6 +79,7 @@ class Twin:
     cost: Cost | None = None
     cost_from_ms: int = 0
     rtts_ms: tuple[int, ...] = RTTS_MS
+    calm: bool = False
 
     @property
     def is_shy_of_loss(self) -> bool:
@@ -90,19 +93,22 @@ class Twin:
 
 
 def background(site: Served, rtt_ms: int) -> frozenset[Id]:
-    """What is true of every site of its kind: nginx with OpenSSL 3.0 has no hybrid key exchange, few servers of the lab
-    compress certificates, and so on.
+    """What is true of every site of its kind: nginx, HAProxy and Caddy have no hybrid key exchange here, few servers of
+    the lab compress certificates, and so on.
     """
     found = {Id.TCP_RTT_HIGH} if rtt_ms > _FAR_MS else set()
     if isinstance(site.conduct, NginxConduct) and not site.conduct.secure:
         return frozenset(found | {Id.HTTP_NO_TLS})
     modern = "TLSv1.3" in (site.conduct.newest if isinstance(site.conduct, Conduct) else site.conduct.protocols)
+    foreign = isinstance(site.conduct, HaproxyConduct | CaddyConduct)
     worth = _WORTH_COMPRESSING_QUIC_BYTES if site.quic else _WORTH_COMPRESSING_BYTES
     compressing = isinstance(site.conduct, Conduct) and site.conduct.compresses_certificates
     if modern and not compressing and (site.chain.size_bytes or 0) > worth:
         found.add(Id.TLS_CERT_COMPRESSION)
     if not site.quic:
         found.add(Id.HTTP_H3)
+    if modern and foreign:
+        found |= {Id.TLS_PQ, Id.TLS_ZERO_RTT}
     if isinstance(site.conduct, NginxConduct):
         found |= {Id.TLS_PQ} if modern else set()
         found |= set() if site.conduct.http2 else {Id.HTTP_H2_MISSING}
