@@ -47,8 +47,8 @@ HAPROXY_TWINS = (
     ),
 )
 
-# Go's first records leave in packets of their own: a loss behind one looks like a pause between two records, so that
-# twins of whole pages are told apart without losses alone.
+# Go's first records leave in packets of their own: a loss behind one looks like a pause between two records. So its twins
+# are told apart without losses alone.
 CADDY_TWINS = (
     Twin(
         id=Id.TLS_RESUMPTION_MISSING,
@@ -66,6 +66,7 @@ CADDY_TWINS = (
         repaired=replace(_CADDY, chain=_MIDDLE),
         instead=frozenset({Id.TLS_CHAIN_LARGE}),
         cost=Cost.HANDSHAKE,
+        calm=True,
     ),
     Twin(
         id=Id.TCP_IDLE_RESTART,
@@ -91,6 +92,7 @@ CADDY_TWINS = (
         cost=Cost.QUIC_HANDSHAKE,
         # What Python computes for QUIC on our side is in it.
         cost_from_ms=80,
+        calm=True,
     ),
     Twin(
         id=Id.TLS_CHAIN_LARGE,
@@ -100,6 +102,7 @@ CADDY_TWINS = (
         repaired=replace(_CADDY, quic=True, chain=_MIDDLE),
         cost=Cost.QUIC_HANDSHAKE,
         cost_from_ms=80,
+        calm=True,
     ),
 )
 
