@@ -47,8 +47,8 @@ HAPROXY_TWINS = (
     ),
 )
 
-# Go's first records leave in packets of their own: a loss behind one looks like a pause between two records. So its twins
-# are told apart without losses alone.
+# Go's first records leave in packets of their own: a loss behind one looks like a pause between two records. So its
+# twins are told apart without losses alone.
 CADDY_TWINS = (
     Twin(
         id=Id.TLS_RESUMPTION_MISSING,
