@@ -58,7 +58,7 @@ class IncidentRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IncidentDetail:
-    """One incident with its time line, oldest first, and what channels answered, newest first.
+    """One incident with its time line, in the order in which it came about, and what channels answered, newest first.
 
     `before_run` is the last run without it and `after_run` one that shows it, both of one monitor and region. `told`
     and `on_the_way` are the events whose message a channel has, or none yet while one is being tried.
@@ -129,11 +129,12 @@ def incident_detail(organisation: Organisation, public_id: UUID) -> IncidentDeta
     (row,) = found
     found_events = IncidentEvent.objects.filter(incident=row.incident).select_related("actor", "notice")
     sent = Delivery.objects.filter(notice=OuterRef("notice"))
+    # Each is written under the incident's lock; the evidence of a later one may be older, by another monitor's runs.
     events = tuple(
         found_events.annotate(
             is_told=Exists(sent.filter(state__in=(DeliveryState.DELIVERED, DeliveryState.DIGESTED))),
             is_waiting=Exists(sent.filter(state=DeliveryState.WAITING)),
-        ).order_by("at", "pk")[:MAX_EVENTS]
+        ).order_by("pk")[:MAX_EVENTS]
     )
     notices = Notice.objects.filter(about=row.incident.public_id)
     deliveries = Delivery.objects.filter(notice__in=notices).select_related("notice", "channel")

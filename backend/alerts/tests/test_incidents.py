@@ -18,7 +18,8 @@ from backend.alerts.actions.incidents import (
     unmute,
 )
 from backend.alerts.actions.maintenance import MaintenanceError, end_maintenance, plan_maintenance
-from backend.alerts.models import Channel, ChannelKind, Delivery, Incident, Maintenance, Notice, Rule
+from backend.alerts.incidents import note
+from backend.alerts.models import Channel, ChannelKind, Delivery, EventKind, Incident, Maintenance, Notice, Rule
 from backend.alerts.queries.incidents import incident_detail, incidents, open_count, open_incidents
 from backend.alerts.queries.rules import rules
 from backend.alerts.tests.world import DOWN, MINUTE, World, make_rule, make_world, only_incident, put_run, told
@@ -49,6 +50,18 @@ def at_present() -> World:
     world = make_world(rules=["availability"])
     world.now = NOW - timedelta(minutes=2)
     return world
+
+
+def test_a_time_line_begins_with_the_opening_also_where_what_joins_it_was_measured_before() -> None:
+    """Another monitor's evidence may be older, and is judged later."""
+    world = make_world(rules=["availability"])
+    world.minutes(DOWN)
+    incident = only_incident()
+    opened = incident.events.get()
+    note(incident, EventKind.JOINED, "Shop is down", at=opened.at - timedelta(milliseconds=300))
+    detail = incident_detail(world.fleet.organisation, incident.public_id)
+    assert detail is not None
+    assert [event.kind for event in detail.events] == ["opened", "joined"]
 
 
 def test_what_begins_and_ends_in_maintenance_is_recorded_and_not_told() -> None:
