@@ -20,6 +20,16 @@ class State(StrEnum):
     NO_DATA = "no_data"
 
 
+# What people read, on pages and in messages alike.
+WORDS = {
+    State.OK: "as usual",
+    State.DEGRADED: "degraded",
+    State.REGRESSED: "slower than it was",
+    State.FAILING: "failing",
+    State.NO_DATA: "not measured",
+}
+
+
 class Code(StrEnum):
     """The name of a transition."""
 

@@ -9,7 +9,7 @@ from backend.alerts.judgement.blindness import Why
 from backend.alerts.judgement.samples import from_us
 from backend.alerts.message import Event, Fact, Link, Message, Severity
 from backend.alerts.metrics import METRICS, written, written_apart
-from backend.alerts.states import State
+from backend.alerts.states import WORDS, State
 from workers.diagnosis.catalogue import advice_of
 from workers.diagnosis.catalogue import title_of as cause_title
 from workers.measurement.finding import FindingId
@@ -275,7 +275,7 @@ def _facts(story: Story, lead: Account, at: datetime, *, over: bool) -> tuple[Fa
     if over:
         facts.append(Fact(label="Lasted", value=_lasted(story, at)))
     else:
-        facts.append(Fact(label="State", value=story.state.value.replace("_", " ")))
+        facts.append(Fact(label="State", value=WORDS[story.state]))
     return tuple(facts)
 
 

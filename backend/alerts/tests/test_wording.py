@@ -6,10 +6,31 @@ import pytest
 
 from backend.alerts.message import Event, Message, Severity
 from backend.alerts.metrics import written, written_apart
-from backend.alerts.states import State
+from backend.alerts.states import WORDS, State
 from backend.alerts.wording import Account, Story, length, message_of, title_of
 
 NOW = datetime(2026, 11, 21, 22, 29, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [
+        (State.DEGRADED, "degraded"),
+        (State.REGRESSED, "slower than it was"),
+        (State.FAILING, "failing"),
+        (State.NO_DATA, "not measured"),
+    ],
+)
+def test_messages_name_a_state_as_pages_do(state: State, word: str) -> None:
+    account = Account(
+        kind="availability", rule="Rule", state=state, metric="", regions=("Local A",), since=NOW, facts={}
+    )
+    story = Story(
+        incident_id="1", name="Shop", site_id="2", cause="availability", state=state, worst=state,
+        severity=Severity.WARNING, opened_at=NOW, accounts=(account,),
+    )  # fmt: skip
+    facts = {fact.label: fact.value for fact in message_of(Event.OPENED, story, at=NOW).facts}
+    assert facts["State"] == word == WORDS[state]
 
 
 def told(
