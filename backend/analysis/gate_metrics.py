@@ -38,8 +38,3 @@ OFFSETS: Mapping[str, float] = MappingProxyType(
 def canonical(name: str) -> str | None:
     """The metric's one name: `ttfb` and `ttfb_ms` are the same. None for what cannot be gated."""
     return next((known for known in (name, f"{name}_ms") if known in OFFSETS), None)
-
-
-def short(metric: str) -> str:
-    """The name for a sentence."""
-    return metric.removesuffix("_ms")

@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from backend.alerts.metrics import written
-from backend.analysis.gate_metrics import short
+from backend.alerts.metrics import METRICS, written
 from backend.gates.models import Level, Phase, RunState, Verdict
 from backend.gates.queries import GateView, RuleView
 from backend.gates.wording import limit_sentence
@@ -42,7 +41,7 @@ def _release(view: GateView) -> str:
 
 def _row(view: RuleView) -> str:
     rule, found = view.rule, view.found
-    name = f"{short(rule.metric)} ({rule.monitor.kind})"
+    name = f"{METRICS[rule.metric].label} ({rule.monitor.kind})"
     verdict = _MARKS.get(Verdict(rule.verdict), "") if rule.verdict else "not judged"
     if rule.level == Level.WARN:
         verdict += " (warns only)"
@@ -59,7 +58,7 @@ def _regions(rules: Iterable[RuleView]) -> Iterable[str]:
     for view in rules:
         if view.found is not None and view.found.regions and view.rule.verdict != Verdict.PASS:
             parts = ", ".join(f"{part.region} {part.pct.value:+.1f} %" for part in view.found.regions)
-            yield f"{short(view.rule.metric)} by region: {parts}."
+            yield f"{METRICS[view.rule.metric].label} by region: {parts}."
             yield ""
 
 

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from backend.alerts.metrics import digits_apart, written
-from backend.analysis.gate_metrics import short
+from backend.alerts.metrics import METRICS, digits_apart, written
 from backend.gates.documents import RuleFound
 from backend.gates.models import Gate, GateRule, Level, Phase, Verdict
 
@@ -37,7 +36,7 @@ def _asked(metric: str, value: float) -> str:
 
 def rule_sentence(rule: GateRule, found: RuleFound | None, *, is_open: bool = False) -> str:
     """What a rule came to; `is_open` while its gate is under way."""
-    name = short(rule.metric)
+    name = METRICS[rule.metric].label
     if found is None and not rule.reason:
         return f"{name} is not judged yet." if is_open else f"{name} was not judged."
     if found is None:
@@ -59,7 +58,7 @@ def _level_sentence(rule: GateRule, found: RuleFound) -> str:
     digits = digits_apart(rule.metric, found.value.value, rule.max_value)
     numbers = (found.value.value, found.value.low, found.value.high, rule.max_value)
     value, low, high, limit = (written(rule.metric, number, digits=digits) for number in numbers)
-    return f"{short(rule.metric)} {value} ({low} to {high}), limit {limit}."
+    return f"{METRICS[rule.metric].label} {value} ({low} to {high}), limit {limit}."
 
 
 def grown_sentence(found: RuleFound) -> str:
@@ -95,9 +94,9 @@ def summary(gate: Gate, rules: Sequence[tuple[GateRule, RuleFound | None]]) -> s
 
 def _short(rules: Iterable[tuple[GateRule, RuleFound | None]]) -> str:
     return ", ".join(
-        f"{short(rule.metric)} {_signed(found.pct.value)} %"
+        f"{METRICS[rule.metric].label} {_signed(found.pct.value)} %"
         if found.pct is not None
-        else f"{short(rule.metric)} {written(rule.metric, found.value.value)}"
+        else f"{METRICS[rule.metric].label} {written(rule.metric, found.value.value)}"
         for rule, found in rules
         if found is not None
     )

@@ -3,7 +3,6 @@
 from datetime import datetime
 from uuid import UUID
 
-from backend.analysis.gate_metrics import short
 from backend.analysis.gate_types import method
 from backend.api.v1.deploys import Deploy, deploy_shape
 from backend.api.v1.shapes import Out
@@ -290,7 +289,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _ms(metric: str, value: float | None) -> float | None:
-    return round(value, 3) if value is not None and short(metric) != metric else None
+    return round(value, 3) if value is not None and metric.endswith("_ms") else None
 
 
 def _ci(bounds: Bounds) -> list[float]:

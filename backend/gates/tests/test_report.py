@@ -30,9 +30,9 @@ def test_a_failure_says_what_by_how_much_where_and_why(world: World) -> None:
     rules = (TEN, AskedRule(metric="total", max_value=9_000, level="warn"))
     text = report(world, world.play(world.ask(*rules, deploy=DeployMarker(version="9f3c2e1")), lambda run: 1.5))
     assert text.startswith("### ❌ fail: Shop, 9f3c2e1\n")
-    assert "| ttfb (probe) | +10 % | 200 ms |" in text or "| ttfb (probe) | +10 % | 19" in text
+    assert "| First byte (probe) | +10 % | 200 ms |" in text or "| First byte (probe) | +10 % | 19" in text
     assert "✅ pass (warns only)" in text
-    assert "ttfb by region: ap +" in text or "ttfb by region: eu +" in text
+    assert "First byte by region: ap +" in text or "First byte by region: eu +" in text
     assert "What grew: waiting for the server" in text
     assert f"[All runs and intervals]({PAGE})" in text
 
@@ -54,8 +54,8 @@ def test_an_error_and_an_open_gate_have_a_report_too(world: World) -> None:
 
 def test_what_was_never_judged_is_not_waited_for_once_the_gate_has_ended(world: World) -> None:
     gate = world.ask()
-    assert sentences(world, gate) == ["ttfb is not judged yet."]
-    assert sentences(world, world.play(gate)) == ["ttfb was not judged."]
+    assert sentences(world, gate) == ["First byte is not judged yet."]
+    assert sentences(world, world.play(gate)) == ["First byte was not judged."]
 
 
 def test_a_limit_is_told_as_it_was_asked_for() -> None:
@@ -84,4 +84,4 @@ def test_a_limit_is_told_as_exactly_as_it_takes_to_see_on_which_side_it_is() -> 
         left_out=(),
         grown=(),
     )
-    assert rule_sentence(rule, found) == "ttfb 0.90 ms (0.84 ms to 0.96 ms), limit 0.80 ms."
+    assert rule_sentence(rule, found) == "First byte 0.90 ms (0.84 ms to 0.96 ms), limit 0.80 ms."

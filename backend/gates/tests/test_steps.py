@@ -36,7 +36,7 @@ def test_an_unchanged_site_passes_at_the_first_look(world: World) -> None:
     assert rule.found is not None
     assert rule.found.before_runs == 120
     assert rule.found.after_runs == 9
-    assert gate.summary.startswith("ttfb ")
+    assert gate.summary.startswith("First byte ")
     assert gate.warnings == []
 
 
@@ -110,7 +110,7 @@ def test_two_monitors_take_turns(world: World) -> None:
     assert gate.verdict == "pass"
     kinds = list(gate.runs.filter(region__code="eu").order_by("place").values_list("monitor__kind", flat=True))
     assert sorted(kinds[:2]) == sorted(kinds[2:4]) == ["page", "probe"]
-    assert gate.summary.startswith("All 2 rules hold: ttfb ")
+    assert gate.summary.startswith("All 2 rules hold: First byte ")
 
 
 def test_without_enough_history_nothing_is_measured_and_it_says_what_is_missing(world: World) -> None:
