@@ -17,6 +17,7 @@ from uuid import uuid4
 
 from workers.commands import UsageError
 from workers.commands.output import say
+from workers.commands.pipeline_faults import place_of
 from workers.commands.unreadable import no_authority
 from workers.version import VERSION
 
@@ -221,6 +222,11 @@ def _document(body: bytes) -> dict[str, Any] | None:
 
 
 def _words(problem: Mapping[str, Any]) -> str:
-    """A problem as a sentence or several: the fields at fault by name."""
-    faults = [f"{fault.get('pointer', '')}: {fault.get('detail', '')}" for fault in problem.get("errors", [])]
+    """A problem as a sentence or several: what is at fault by the names that people have for it."""
+    faults = [_fault(fault) for fault in problem.get("errors", [])]
     return "\n".join(faults) or str(problem.get("detail") or problem["title"])
+
+
+def _fault(fault: Mapping[str, Any]) -> str:
+    place, detail = place_of(str(fault.get("pointer", ""))), str(fault.get("detail", ""))
+    return f"{place}: {detail}" if place else detail

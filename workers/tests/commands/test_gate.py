@@ -11,6 +11,7 @@ import pytest
 
 from workers.cli import main
 from workers.commands import UsageError, pipeline_api
+from workers.commands.pipeline_faults import place_of
 from workers.commands.pipeline_rules import parse_rule
 from workers.tests.commands.pipeline_stub import GATE_ID, Said, Stub, begun, gate, problem
 from workers.tests.ports import closed_port
@@ -50,7 +51,7 @@ def test_the_verdict_is_the_exit_code(verdict: str, code: int, capsys: pytest.Ca
     with Stub([begun(), gate("running", None, None), gate("done", verdict, code)]) as stub:
         assert ask(stub, "--rule", "ttfb<=+10%,5ms") == code
     out, err = capsys.readouterr()
-    assert out.startswith(f"{verdict.upper()}: ttfb +1.0 %")
+    assert out.startswith(f"{verdict.upper()}: First byte +1.0 %")
     assert "running: 4 of 12 runs, look 1 of 3" in err
     first, *others = stub.asked
     assert (first.method, first.path) == ("POST", "/api/v1/gates")
@@ -61,7 +62,7 @@ def test_the_verdict_is_the_exit_code(verdict: str, code: int, capsys: pytest.Ca
 
 
 def test_the_sentence_of_an_only_rule_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
-    sentence = "ttfb +12.0 % (+10.5 to +13.4 %), limit +10 %."
+    sentence = "First byte +12.0 % (+10.5 to +13.4 %), limit +10 %."
     alone = [{"verdict": "fail", "sentence": sentence}]
     for rules, lines in ((alone, []), ([*alone, {"verdict": "pass", "sentence": "lcp +1 %."}], ["  pass: lcp +1 %."])):
         with Stub([begun(), gate("done", "fail", 1, summary=sentence, rules=rules)]) as stub:
@@ -220,7 +221,28 @@ def test_a_redirect_gets_no_token(capsys: pytest.CaptureFixture[str]) -> None:
 def test_what_the_service_refuses_is_wrong_usage_and_named(capsys: pytest.CaptureFixture[str]) -> None:
     with Stub([problem(422, "Invalid", ("#/rules/0/metric", "'beauty' cannot be gated."))]) as stub:
         assert ask(stub, "--rule", "beauty<=+10%") == 2
-    assert "#/rules/0/metric: 'beauty' cannot be gated." in capsys.readouterr().err
+    assert capsys.readouterr().err == "firstbyte gate: the metric of the first rule: 'beauty' cannot be gated.\n"
+
+
+@pytest.mark.parametrize(
+    ("pointer", "place"),
+    [
+        ("#/site", "--site"),
+        ("?site", "--site"),
+        ("#/rules/1/max_change_pct", "the limit of the second rule"),
+        ("#/rules/11/monitors", "the monitors of rule 12"),
+        ("#/rules/0/monitors/1", "the second monitor of the first rule"),
+        ("#/baseline/urls/page", "--against-url"),
+        ("#/runs/discard_first", "the discard first of the runs"),
+        ("#/monitors/2", "--monitor"),
+        ("#/rules", "the rules"),
+        ("Idempotency-Key", "Idempotency-Key"),
+        ("#", ""),
+        ("", ""),
+    ],
+)
+def test_faults_are_placed_in_words(pointer: str, place: str) -> None:
+    assert place_of(pointer) == place
 
 
 @pytest.mark.parametrize(("status", "code"), [(401, 2), (403, 2), (404, 2), (409, 4), (500, 4)])
