@@ -13,6 +13,7 @@ from workers.diagnosis.sending import as_sent
 from workers.measurement.failure import Blame, FailureKind, failure
 from workers.measurement.messages import Clock as MeasuredBy
 from workers.measurement.messages import (
+    Early,
     Failed,
     Kind,
     Measured,
@@ -27,7 +28,6 @@ from workers.measurement.messages import (
 )
 from workers.measurement.routes import PictureKind
 from workers.measurement.target import PortError, Ports, TargetError, parse_target
-from workers.measurement.timing import Phases
 from workers.pauses import LEAST_S, Pauses
 from workers.version import VERSION
 
@@ -185,7 +185,7 @@ def _our_fault(run_id: object, error: Exception) -> Failed:
 def _harmless(on_progress: OnProgress | None) -> OnProgress:
     """Telling somebody where a run is must not end the run."""
 
-    def tell(stage: ProgressStage, known: int | Phases | None) -> None:
+    def tell(stage: ProgressStage, known: int | Early | None) -> None:
         if on_progress is None:
             return
         try:

@@ -16,8 +16,7 @@ from workers.config import AgentConfig
 from workers.ledger import Ledger
 from workers.measurement import routes, wire
 from workers.measurement.broker import broker_options, broker_url
-from workers.measurement.messages import Kind, OnProgress, Progress, ProgressStage, RunRequest
-from workers.measurement.timing import Phases
+from workers.measurement.messages import Early, Kind, OnProgress, Progress, ProgressStage, RunRequest
 from workers.run import Clock, Execution, Instruments, execute, internal_error
 from workers.spool import Spool
 from workers.turns import take_turns
@@ -192,10 +191,21 @@ def _wait() -> None:
 
 
 def _teller(request: RunRequest, bell: Bell) -> OnProgress:
-    def tell(stage: ProgressStage, known: int | Phases | None) -> None:
-        phases = known if isinstance(known, Phases) else None
+    def tell(stage: ProgressStage, known: int | Early | None) -> None:
+        early = known if isinstance(known, Early) else Early()
         requests = known if isinstance(known, int) else None
-        bell.tell(Progress(run_id=request.run_id, stage=stage, requests=requests, phases=phases))
+        bell.tell(
+            Progress(
+                run_id=request.run_id,
+                stage=stage,
+                requests=requests,
+                phases=early.phases,
+                tls_round_trips=early.tls_round_trips,
+                rtt_us=early.rtt_us,
+                connections=early.connections,
+                planned=early.planned,
+            )
+        )
 
     return tell
 

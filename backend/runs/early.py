@@ -1,34 +1,51 @@
-"""The phases of a probe that is still looking deeper, as agents tell them ahead of its result.
+"""What a probe knows that is still looking deeper, as agents tell it ahead of its result.
 
 Agents of a region may lie: what is kept is small, and what no probe can have seen is not kept at all.
 """
 
 import json
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, fields
 
-from workers.measurement.messages import Progress, ProgressStage
+from workers.measurement.messages import Early, Progress, ProgressStage
 from workers.measurement.timing import Phases
 
 # No monitor may wait longer for an answer.
 _MOST_US = 3_600_000_000
+# More than any probe counts of round trips or connections.
+_MOST = 1_000
 # Where a run begins, and begins anew when its message is delivered once more: what was told before is no longer so.
 _BEGINNING = (ProgressStage.QUEUED, ProgressStage.STARTING, ProgressStage.CONNECTING)
+_PHASES = frozenset(field.name for field in fields(Phases))
 
 Kept = dict[str, int | None]
 
 
 def noted(message: Progress) -> dict[str, Kept | None]:
-    """What becomes of a pending run's phases: new ones, none any more, or nothing where they stay as they are."""
+    """What becomes of what a pending run has told ahead: it is new, gone, or as it was."""
     if message.stage in _BEGINNING:
         return {"phases": None}
-    if message.phases is None or not _may_be(message.phases):
-        return {}
-    return {"phases": asdict(message.phases)}
+    kept: Kept = {}
+    if message.phases is not None and _may_be(message.phases):
+        kept |= asdict(message.phases) | _within(message, {"tls_round_trips": _MOST, "rtt_us": _MOST_US})
+    if message.connections is not None and message.planned is not None and message.connections <= message.planned:
+        kept |= _within(message, {"connections": _MOST, "planned": _MOST})
+    return {"phases": kept} if kept else {}
 
 
-def phases_from(text: str | None) -> Phases | None:
-    """The phases that are kept as this JSON."""
-    return None if text is None else Phases(**json.loads(text))
+def early_from(text: str | None) -> Early | None:
+    """What is kept as this JSON."""
+    if text is None:
+        return None
+    kept = json.loads(text)
+    phases = {name: kept.pop(name) for name in _PHASES if name in kept}
+    return Early(phases=Phases(**phases) if phases else None, **kept)
+
+
+def _within(message: Progress, most: Mapping[str, int]) -> Kept:
+    """Those of its numbers that are told and may be."""
+    told = {name: getattr(message, name) for name in most}
+    return {name: number for name, number in told.items() if number is not None and 0 <= number <= most[name]}
 
 
 def _may_be(phases: Phases) -> bool:

@@ -71,8 +71,8 @@ class PendingRun(models.Model):
     `publish_after` keeps the outbox from publishing what the process that made the row is just publishing itself.
     `first_run_id` is set on a second attempt: whoever waits for the first is told of this one. `url` is measured in
     place of the monitor's own, where a gate compares two addresses; with `mapping` (HOST=ADDRESS[:PORT]) a page is
-    loaded with that host at another address. `phases` (`backend.runs.early`) are those of a probe that looks
-    deeper, for the person who waits: they go with this row.
+    loaded with that host at another address. `phases` (`backend.runs.early`) is what a probe that looks deeper
+    knows already, for the person who waits: it goes with this row.
     """
 
     run_id = models.UUIDField(primary_key=True)

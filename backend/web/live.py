@@ -13,7 +13,8 @@ from backend.web import units
 from backend.web.times import short
 from backend.web.verdict import missed_verdict
 from backend.web.waterfall.text import printable
-from workers.measurement.messages import Kind, MissedReason
+from workers.diagnosis.units import lasting
+from workers.measurement.messages import Early, Kind, MissedReason
 from workers.measurement.timing import Phases
 
 # After this long without news we say so: a page that waits in silence looks broken.
@@ -121,11 +122,10 @@ def _summary(progress: Sequence[RunProgress], eta_s: int | None) -> str:
     total = len(progress)
     done = sum(run.state.ended for run in progress)
     without = sum(_mark(run.state) == "failed" for run in progress)
-    left = eta_s is not None and done < total
     parts = [
         f"{done} of {total} run{'' if total == 1 else 's'} finished",
         f"{without} without a result" if without else "",
-        f"about {eta_s} s left" if left else "",
+        f"about {lasting(eta_s)} left" if eta_s is not None and done < total else "",
     ]
     return ", ".join(part for part in parts if part)
 
@@ -154,8 +154,8 @@ def _mark(state: RunState) -> Mark:
 
 
 def _words(run: RunProgress, facts: Facts) -> str:
-    if run.phases is not None:
-        return f"{_first_byte(run.phases)}; looking deeper"
+    if run.early is not None:
+        return _deeper(run.early)
     match run.state:
         case RunState.QUEUED:
             return _queued(run, facts)
@@ -173,6 +173,13 @@ def _words(run: RunProgress, facts: Facts) -> str:
             return run.state.value
 
 
+def _deeper(early: Early) -> str:
+    """What a probe knows already, and how far it is. How many connections it comes to changes with what it sees."""
+    known = "" if early.phases is None else f"{_first_byte(early.phases)}; "
+    counted = "" if early.connections is None else f", {early.connections} of about {early.planned} connections"
+    return f"{known}looking deeper{counted}"
+
+
 def _requests(number: int) -> str:
     return f"{units.count(number)} request{'' if number == 1 else 's'}"
 
@@ -185,9 +192,9 @@ def _queued(run: RunProgress, facts: Facts) -> str:
     if run.queue_place is not None:
         parts.append(f"place {run.queue_place}")
     if run.about_s is not None:
-        parts.append(f"about {run.about_s} s")
+        parts.append(f"about {lasting(run.about_s)}")
     if facts.now - run.since > SILENCE:
-        parts.append(f"no answer for {int((facts.now - run.since).total_seconds())} s")
+        parts.append(f"no answer for {lasting((facts.now - run.since).total_seconds())}")
     return ", ".join(parts)
 
 

@@ -10,19 +10,20 @@ from typing import TextIO
 from uuid import uuid4
 
 from workers.commands import UsageError
-from workers.commands.output import say
+from workers.commands.output import say, takes_all_letters
 from workers.measurement.addresses import Network, parse_networks
 from workers.measurement.canvas import Canvas
 from workers.measurement.failure import Blame, Stage
-from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasurement, ProgressStage, RunRequest
+from workers.measurement.messages import Early, Failed, Kind, Measured, ProbeMeasurement, ProgressStage, RunRequest
 from workers.measurement.target import EVERY_PORT, TargetError, parse_target
-from workers.measurement.timing import Phases
 
 EXIT_OK, EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_NOT_MEASURED = 0, 1, 2, 4
 # On one's own machine every address may be measured, as every port: there is nobody to protect from the caller.
 EVERYWHERE: tuple[Network, ...] = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 # Where a terminal does not tell its size, it is as large as the first ones were.
 _TERMINAL, _FILE = (80, 24), (100, 24)
+# A deep probe makes about sixteen.
+_TOLD_EACH = 5
 _STAGES = {
     ProgressStage.CONNECTING: "connecting",
     ProgressStage.LOADING: "loading",
@@ -79,13 +80,21 @@ def allowed_of(arguments: argparse.Namespace) -> tuple[Network, ...]:
         raise UsageError(f"--allow-private: {error}") from error
 
 
-def tell(stage: ProgressStage, known: int | Phases | None) -> None:
+def tell(stage: ProgressStage, known: int | Early | None) -> None:
     """Progress for a person, on stderr."""
-    if isinstance(known, Phases):
-        say("looking deeper …")
+    if isinstance(known, Early):
+        _tell_of(known.connections or 0, known.planned)
     elif stage in _STAGES:
         count = "" if known is None else f", {known} request{'' if known == 1 else 's'}"
         say(f"{_STAGES[stage]}{count} …")
+
+
+def _tell_of(connections: int, planned: int | None) -> None:
+    """Where a deep probe is: at its beginning, and at every fifth connection."""
+    if planned is None:
+        say("looking deeper …")
+    elif connections % _TOLD_EACH == 0:
+        say(f"looking deeper, {connections} of about {planned} connections …")
 
 
 def exit_code(outcome: Measured | Failed) -> int:
@@ -114,4 +123,5 @@ def canvas_of(stream: TextIO, *, everything: bool = False) -> Canvas:
         rows=size.lines - 1 if ends else None,
         colour=is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb",
         remedy="--all",
+        letters=takes_all_letters(stream),
     )

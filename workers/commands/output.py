@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, TextIO
 
 # Characters of our drawings for terminals that do not know them, each as wide as what it stands for.
 _STAND_INS = {
@@ -61,9 +61,13 @@ def write_json(document: Any) -> None:
     """One document in one line; escaped where the locale is not that of JSON, and what a terminal might obey anywhere.
     Raises OutputError.
     """
-    is_unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    text = json.dumps(document, ensure_ascii=not is_unicode)
+    text = json.dumps(document, ensure_ascii=not takes_all_letters(sys.stdout))
     write(text.translate({ord(char): json.dumps(char)[1:-1] for char in set(text) if not char.isprintable()}))
+
+
+def takes_all_letters(stream: TextIO) -> bool:
+    """Whether what is written there may hold letters of any script."""
+    return (stream.encoding or "").lower().replace("-", "") == "utf8"
 
 
 def flush() -> None:

@@ -37,6 +37,14 @@ def span(seconds: int) -> str:
     return counted(seconds, "second")
 
 
+def lasting(seconds: float) -> str:
+    """In the largest unit of which there are two at least, in a narrow line: "40 s", "90 min", "4 h", "12 days"."""
+    for name, length_s in (("days", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length_s:
+            return f"{seconds // length_s:,.0f} {name}"
+    return f"{seconds:.0f} s"
+
+
 def begin(name: str) -> str:
     """A name as a sentence begins with it: "The CDN", but "a" as it is."""
     return name[0].upper() + name[1:] if name.startswith("the ") else name

@@ -78,9 +78,23 @@ class ProgressStage(StrEnum):
     DONE = "done"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Early:
+    """What a probe that is looking deeper knows already. `phases`, `tls_round_trips` and `rtt_us` are those of its last
+    hop, as the result will tell them; None where they are not told ahead. `connections` counts those that have been
+    made, `planned` how many it comes to as far as is known by now: what is suspected on the way adds to it.
+    """
+
+    phases: Phases | None = None
+    tls_round_trips: int | None = None
+    rtt_us: int | None = None
+    connections: int | None = None
+    planned: int | None = None
+
+
 # What an instrument calls as it goes, with what it knows besides: how many requests have begun, once a page is loading,
-# or the phases of a probe that is looking deeper.
-OnProgress = Callable[[ProgressStage, int | Phases | None], None]
+# or what a probe knows that is looking deeper.
+OnProgress = Callable[[ProgressStage, int | Early | None], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -269,14 +283,19 @@ class RunResult:
 class Progress:
     """Where an urgent run is now. `requests` counts those begun, once a page is loading.
 
-    `phases` are those of a probe's last hop, told as soon as it is measured while a deep probe looks further. The
-    result will tell the same ones; until then they are a person's to look at and nobody's to count.
+    `phases`, `tls_round_trips` and `rtt_us` are those of a probe's last hop, told as soon as it is measured while a
+    deep probe looks further. The result will tell the same ones; until then they are a person's to look at and nobody's
+    to count. `connections` are those that it has made so far, of about `planned`.
     """
 
     run_id: UUID
     stage: ProgressStage
     requests: int | None = None
     phases: Phases | None = None
+    tls_round_trips: int | None = None
+    rtt_us: int | None = None
+    connections: int | None = None
+    planned: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

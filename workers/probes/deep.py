@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from workers.measurement.captures_probe import ProbeCapture
 from workers.measurement.compute.evidence import Deeper
-from workers.measurement.compute.trial_plan import Scope, Step, next_step
+from workers.measurement.compute.trial_plan import Scope, Step, next_step, planned
 from workers.measurement.evidence import Trial
 from workers.measurement.messages import RunRequest
 from workers.measurement.target import is_allowed
@@ -40,15 +40,25 @@ _MOST_ELSEWHERE = 2
 _MOST_EARLY_BYTES = 10_000
 
 
+# Told how many connections there are, the journey's own among them, and to how many it comes as far as is known by now.
+OnConnection = Callable[[int, int], None]
+
+
 class Work(Protocol):
     """Has a coroutine of network work run in the engine's thread, and waits for it."""
 
     def __call__(self, begin: Callable[[Kit, Tell], Coroutine[Wait, None, Any]]) -> Any: ...
 
 
-def look_deeper_at(request: RunRequest, capture: ProbeCapture, place: Place, kit: Kit, work: Work) -> Deeper:
+def look_deeper_at(
+    request: RunRequest, capture: ProbeCapture, place: Place, kit: Kit, work: Work, told: OnConnection | None = None
+) -> Deeper:
     """Everything about the place where a journey ended that one connection cannot tell."""
-    return _Dive(request, capture, place, kit, work).run()
+    return _Dive(request, capture, place, kit, work, told or _nobody).run()
+
+
+def _nobody(_made: int, _planned: int) -> None:
+    """Nobody waits for it."""
 
 
 def _early_bytes(place: Place, kit: Kit) -> int:
@@ -58,11 +68,14 @@ def _early_bytes(place: Place, kit: Kit) -> int:
 
 
 class _Dive:
-    def __init__(self, request: RunRequest, capture: ProbeCapture, place: Place, kit: Kit, work: Work) -> None:
+    def __init__(
+        self, request: RunRequest, capture: ProbeCapture, place: Place, kit: Kit, work: Work, told: OnConnection
+    ) -> None:
         self._request = request
         self._place = place
         self._kit = kit
         self._work = work
+        self._told = told
         self._run_ns = capture.before.monotonic_ns
         self._until_ns = time.monotonic_ns() + _TOTAL_NS
         self._deeper = Deeper.of(capture)
@@ -80,7 +93,9 @@ class _Dive:
         self._ask_for_issuers()
         self._other_family = self._work(lambda _, __: self._can_try_other_family())
         while time.monotonic_ns() < self._until_ns:
-            step = next_step(self._deeper.seen, self._scope())
+            seen, scope = self._deeper.seen, self._scope()
+            self._told(len(seen), planned(seen, scope))
+            step = next_step(seen, scope)
             if step is None:
                 break
             if self._sessions.used_up(step.trial):

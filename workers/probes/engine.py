@@ -18,8 +18,16 @@ from workers.diagnosis.diagnosed import diagnosed
 from workers.measurement.compute.evidence import Deeper
 from workers.measurement.compute.probe import probe_measurement
 from workers.measurement.evidence import Depth
-from workers.measurement.messages import Failed, Measured, OnProgress, ProbeMeasurement, ProgressStage, RunRequest
-from workers.measurement.timing import Phases, phases_of
+from workers.measurement.messages import (
+    Early,
+    Failed,
+    Measured,
+    OnProgress,
+    ProbeMeasurement,
+    ProgressStage,
+    RunRequest,
+)
+from workers.measurement.timing import phases_of
 from workers.probes.exchange import Tell
 from workers.probes.journey import Journey, Outcome
 from workers.probes.link import Kit
@@ -102,15 +110,13 @@ class Engine:
     def _measure_deep(self, request: RunRequest, on_progress: OnProgress | None) -> Measured | Failed:
         outcome = self._carry_out(partial(_travel, request), request.timeout_us, on_progress)
         deeper = Deeper.of(outcome.capture)
-        if on_progress is not None and outcome.failure is None and not request.profile.shapes:
-            # Whether a shaped network keeps its numbers is known at the end, and until then nothing of its speed.
-            on_progress(ProgressStage.LOADING, _phases(outcome))
+        told = None if on_progress is None else _Told(on_progress, request, outcome)
         if outcome.place is not None:
             # What only this needs (HTTP/2, QUIC) is memory that most agents can spare for good.
             from workers.probes.deep import look_deeper_at  # noqa: PLC0415
 
             work = partial(self._carry_out, timeout_us=request.timeout_us)
-            deeper = look_deeper_at(request, outcome.capture, outcome.place, self._kit, work)
+            deeper = look_deeper_at(request, outcome.capture, outcome.place, self._kit, work, told)
         if on_progress is not None:
             on_progress(ProgressStage.COMPUTING, None)
         return _told(outcome, probe_measurement(outcome.capture, deeper))
@@ -163,9 +169,30 @@ async def _measure_light(request: RunRequest, kit: Kit, tell: Tell) -> Measured 
     return _told(outcome, probe_measurement(outcome.capture))
 
 
-def _phases(outcome: Outcome) -> Phases:
-    """Those of the last hop, as the run's own will be: of the same capture by the same arithmetic."""
-    return phases_of(probe_measurement(outcome.capture).hops[-1].timing)
+class _Told:
+    """Passes on what is known while a probe looks deeper: its last hop at once, then each connection."""
+
+    def __init__(self, on_progress: OnProgress, request: RunRequest, outcome: Outcome) -> None:
+        self._on_progress = on_progress
+        # Whether a shaped network keeps its numbers is known at the end, and until then nothing of its speed.
+        self._early = Early() if request.profile.shapes or outcome.failure is not None else _last_hop(outcome)
+        if self._early.phases is not None:
+            on_progress(ProgressStage.LOADING, self._early)
+
+    def __call__(self, connections: int, planned: int) -> None:
+        self._on_progress(ProgressStage.LOADING, replace(self._early, connections=connections, planned=planned))
+
+
+def _last_hop(outcome: Outcome) -> Early:
+    """As the run's own will be: of the same capture by the same arithmetic."""
+    measurement = probe_measurement(outcome.capture)
+    hop = measurement.hops[-1]
+    connection = next((one for one in measurement.connections if one.number == hop.connection), None)
+    return Early(
+        phases=phases_of(hop.timing),
+        tls_round_trips=None if connection is None else connection.tls_round_trips,
+        rtt_us=None if connection is None else connection.rtt_us,
+    )
 
 
 def _told(outcome: Outcome, measurement: ProbeMeasurement) -> Measured | Failed:

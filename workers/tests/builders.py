@@ -337,7 +337,13 @@ EXAMPLES: dict[str, wire.Message] = {
     "run_result.missed": build_result(Missed(reason=MissedReason.LATE), duration_us=0),
     "progress.loading": Progress(run_id=build_request().run_id, stage=ProgressStage.LOADING, requests=17),
     "progress.looking_deeper": Progress(
-        run_id=build_request().run_id, stage=ProgressStage.LOADING, phases=phases_of(build_probe().hops[-1].timing)
+        run_id=build_request().run_id,
+        stage=ProgressStage.LOADING,
+        phases=phases_of(build_probe().hops[-1].timing),
+        tls_round_trips=1,
+        rtt_us=20_000,
+        connections=5,
+        planned=16,
     ),
     "heartbeat.busy": Heartbeat(
         agent="eu-1",

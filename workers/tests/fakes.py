@@ -15,13 +15,16 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from workers.config import AgentConfig
-from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
+from workers.measurement.messages import Early, Failed, Measured, OnProgress, ProgressStage, RunRequest
 from workers.measurement.routes import PictureKind
 from workers.measurement.timing import phases_of
 from workers.pulse import About
 from workers.tests.builders import build_page, build_pair, build_probe
 from workers.tests.waiting import wait_for
 
+EARLY = Early(
+    phases=phases_of(build_probe().hops[-1].timing), tls_round_trips=2, rtt_us=20_000, connections=3, planned=16
+)
 PICTURES = {PictureKind.SCREENSHOT: b"\xff\xd8\xff\xe0 a picture", PictureKind.FILM: b"\xff\xd8\xff\xe0 a film"}
 
 
@@ -94,7 +97,7 @@ def _act(request: RunRequest, diary: Path | None, on_progress: OnProgress | None
         case ["until", name] if diary is not None:
             wait_for(diary.with_name(name).exists, f"the file {name}")
         case ["deeper"] if on_progress is not None:
-            on_progress(ProgressStage.LOADING, phases_of(build_probe().hops[-1].timing))
+            on_progress(ProgressStage.LOADING, EARLY)
         case ["raise"]:
             raise RuntimeError("a fault of ours, on purpose")
         case ["kill"]:

@@ -15,9 +15,7 @@ from workers.measurement import routes
 from workers.measurement.messages import Failed, Kind, Measured, Missed, ProgressStage
 from workers.measurement.pair import PairTarget
 from workers.measurement.routes import Lane, PictureKind
-from workers.measurement.timing import phases_of
-from workers.tests.builders import build_probe
-from workers.tests.fakes import PICTURES
+from workers.tests.fakes import EARLY, PICTURES
 from workers.tests.rig import Agent, Broker, due_request
 from workers.tests.site import running_site
 from workers.tests.stub_service import StubService
@@ -68,8 +66,10 @@ def test_a_person_who_waits_is_told_the_phases_before_a_deep_probe_has_ended(
     agent.start()
     broker.publish(due_request("/deeper", kind=Kind.PROBE, urgent=True))
     wait_for(lambda: len(service.progress) == 3, "its progress")
-    phases = phases_of(build_probe().hops[-1].timing)
-    assert [told.phases for told in service.progress] == [None, None, phases]
+    early = service.progress[-1]
+    assert [told.phases for told in service.progress] == [None, None, EARLY.phases]
+    assert (early.tls_round_trips, early.rtt_us) == (EARLY.tls_round_trips, EARLY.rtt_us)
+    assert (early.connections, early.planned) == (EARLY.connections, EARLY.planned)
     assert [told.requests for told in service.progress] == [None, None, None]
 
 

@@ -1,6 +1,8 @@
 import gzip
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import timedelta
+from types import MappingProxyType
 from uuid import uuid4
 
 import pytest
@@ -161,9 +163,14 @@ def test_progress_is_kept_for_the_person_who_waits(agent: Client, pending: Pendi
 
 
 def _tell(
-    agent: Client, pending: PendingRun, phases: Phases | None = None, *, stage: ProgressStage = ProgressStage.LOADING
+    agent: Client,
+    pending: PendingRun,
+    phases: Phases | None = None,
+    known: Mapping[str, int | None] = MappingProxyType({}),
+    *,
+    stage: ProgressStage = ProgressStage.LOADING,
 ) -> PendingRun:
-    message = Progress(run_id=pending.run_id, stage=stage, phases=phases)
+    message = Progress(run_id=pending.run_id, stage=stage, phases=phases, **known)
     assert agent.post(routes.PROGRESS_PATH, encode(message), content_type="application/json").status_code == 204
     pending.refresh_from_db()
     return pending
@@ -175,6 +182,31 @@ EARLY = Phases(dns_us=None, connect_us=20, tls_us=30, send_us=1, wait_us=49, dow
 def test_the_phases_of_a_probe_that_looks_deeper_are_kept_until_it_ends(agent: Client, pending: PendingRun) -> None:
     assert _tell(agent, pending, EARLY).phases == asdict(EARLY)
     assert _tell(agent, pending, stage=ProgressStage.COMPUTING).phases == asdict(EARLY)
+
+
+def test_round_trips_and_how_many_connections_there_are_are_kept_beside_the_phases(
+    agent: Client, pending: PendingRun
+) -> None:
+    known = {"tls_round_trips": 2, "rtt_us": 20, "connections": 5, "planned": 16}
+    assert _tell(agent, pending, EARLY, known).phases == asdict(EARLY) | known
+    assert _tell(agent, pending, None, {"connections": 6, "planned": 16}).phases == {"connections": 6, "planned": 16}
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {"connections": 5},
+        {"connections": -1, "planned": -1},
+        {"connections": 17, "planned": 16},
+        {"connections": 2**70, "planned": 2**70},
+        {"tls_round_trips": -1},
+        {"rtt_us": 2**70},
+    ],
+)
+def test_counts_that_no_probe_can_have_are_not_kept(
+    agent: Client, pending: PendingRun, known: dict[str, int | None]
+) -> None:
+    assert _tell(agent, pending, EARLY, known).phases == asdict(EARLY)
 
 
 def test_a_run_that_begins_anew_has_no_phases_yet(agent: Client, pending: PendingRun) -> None:

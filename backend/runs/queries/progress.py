@@ -11,11 +11,11 @@ from uuid import UUID
 from django.db.models import Q
 
 from backend.accounts.models import Organisation
-from backend.runs.early import phases_from
+from backend.runs.early import early_from
 from backend.runs.models import Outcome
 from backend.runs.sql import fetch
 from backend.sites.models import Site
-from workers.measurement.messages import Kind, ProgressStage
+from workers.measurement.messages import Early, Kind, ProgressStage
 from workers.measurement.timing import Phases
 
 MAX_RUNS = 100
@@ -84,8 +84,8 @@ class RunProgress:
     """A run, pending or ended. `asked_id` was given when it was started; `run_id` is that of its attempt now.
 
     `queue_place` counts from 1 while it is queued; `about_s` is a guess of what is left. `reason` says why it failed or
-    was missed. `since` is when it was started, or when its result came. `phases` are those of a probe that has measured
-    them and looks deeper; one that has ended has them in its result.
+    was missed. `since` is when it was started, or when its result came. `early` is what a probe knows that is looking
+    deeper; one that has ended has it in its result.
     """
 
     asked_id: UUID
@@ -99,7 +99,12 @@ class RunProgress:
     since: datetime
     queue_place: int | None
     about_s: int | None
-    phases: Phases | None = None
+    early: Early | None = None
+
+    @property
+    def phases(self) -> Phases | None:
+        """Those that are known of a probe that is looking deeper."""
+        return None if self.early is None else self.early.phases
 
 
 def progress(organisation: Organisation, run_ids: Sequence[UUID], *, now: datetime) -> list[RunProgress]:
@@ -150,7 +155,7 @@ def _line(row: _Row) -> RunProgress:
         region_name=row.region_name,
         state=state_of(row.state),
         requests=row.requests,
-        phases=phases_from(row.phases) if row.kind == Kind.PROBE else None,
+        early=early_from(row.phases) if row.kind == Kind.PROBE else None,
         reason=row.reason,
         since=row.since,
         queue_place=row.queue_place,

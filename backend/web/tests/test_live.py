@@ -12,6 +12,7 @@ from backend.fleet.queries import AgentState, Health, RegionState
 from backend.runs.models import Run
 from backend.runs.queries import RunProgress, RunState
 from backend.web.live import Facts, Live, live
+from workers.measurement.messages import Early
 from workers.measurement.timing import Phases
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -104,7 +105,7 @@ EARLY = Phases(
     dns_us=3_000, connect_us=12_000, tls_us=30_000, send_us=100, wait_us=39_000, download_us=900, ttfb_us=84_100,
     total_us=85_000,
 )  # fmt: skip
-DEEPER = replace(QUEUED, kind="probe", state=RunState.LOADING, phases=EARLY)
+DEEPER = replace(QUEUED, kind="probe", state=RunState.LOADING, early=Early(phases=EARLY))
 
 
 @pytest.mark.parametrize("state", [RunState.LOADING, RunState.COMPUTING])
@@ -117,9 +118,18 @@ def test_the_phases_of_a_probe_are_shown_while_it_looks_deeper(state: RunState) 
     assert shown.phases_of == f"{RUN_ID}:3000:12000:30000:100:39000:900:84100:85000"
 
 
+def test_a_probe_that_looks_deeper_says_how_far_it_is() -> None:
+    counted = replace(DEEPER, early=Early(phases=EARLY, connections=5, planned=16))
+    assert show(counted).runs[0].text.endswith("waiting 39 ms; looking deeper, 5 of about 16 connections")
+    assert show(counted).phases_of == show(DEEPER).phases_of, "nothing is drawn anew for a count"
+    without = replace(DEEPER, early=Early(connections=5, planned=16))
+    assert show(without).runs[0].text == "Probe: looking deeper, 5 of about 16 connections"
+    assert show(without).phases_of is None
+
+
 def test_phases_are_drawn_anew_when_their_probe_has_ended_or_tells_others() -> None:
-    others = replace(DEEPER, phases=replace(EARLY, wait_us=39_001, ttfb_us=84_101, total_us=85_001))
-    ended = replace(DEEPER, state=RunState.DONE, phases=None)
+    others = replace(DEEPER, early=Early(phases=replace(EARLY, wait_us=39_001, ttfb_us=84_101, total_us=85_001)))
+    ended = replace(DEEPER, state=RunState.DONE, early=None)
     waiting = replace(QUEUED, run_id=uuid4())
     told = [show(run, waiting).phases_of for run in (DEEPER, others, ended)]
     assert len(set(told)) == 3

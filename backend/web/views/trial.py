@@ -69,7 +69,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "early": _early(facts) if measurement is None else None,
         "panel": None if probe is None else panel_of(probe),
         "progress_url": live_url("web:trial_progress", site, run_ids),
-        "name_form": NameForm(initial={"name": _title(request, shown) or site.name}),
+        "name_form": NameForm(initial={"name": _title(request, shown) or printable(site.name)}),
         "section": "sites",
     }
     return render(request, "sites/trial.html", context)
@@ -155,9 +155,10 @@ def _facts(request: MemberRequest, run_ids: Sequence[UUID]) -> Facts:
 def _early(facts: Facts) -> dict[str, object] | None:
     """The phases of the probe that the page draws while it looks deeper, and where it looks from."""
     run = drawn(facts.progress)
-    if run is None or run.phases is None:
+    table = early_table(run.early) if run is not None and run.early is not None else None
+    if run is None or table is None:
         return None
-    return {"phases": early_table(run.phases), "region": run.region_name}
+    return {"phases": table, "region": run.region_name}
 
 
 def _title(request: MemberRequest, shown: Live) -> str:

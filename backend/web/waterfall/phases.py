@@ -7,8 +7,8 @@ from backend.web.waterfall.axis import axis_of
 from backend.web.waterfall.rows import Bar, bars_of
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, segments_of, total_name
 from workers.measurement.connection import Connection
-from workers.measurement.messages import Hop
-from workers.measurement.timing import PHASES, Phases, Span, Timing
+from workers.measurement.messages import Early, Hop
+from workers.measurement.timing import PHASES, Span, Timing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +32,11 @@ class PhaseTable:
     total_name: str
 
 
-def early_table(phases: Phases) -> PhaseTable:
-    """The same of a probe whose result has not come yet: its phases stand without gaps."""
+def early_table(early: Early) -> PhaseTable | None:
+    """The same of a probe whose result has not come yet: its phases stand without gaps. None where it tells of none."""
+    phases = early.phases
+    if phases is None:
+        return None
     spans: dict[str, Span] = {}
     at_us = 0
     for name in PHASES:
@@ -42,7 +45,8 @@ def early_table(phases: Phases) -> PhaseTable:
             spans[name] = Span(start_us=at_us, end_us=at_us + length_us)
             at_us += length_us
     end_us = None if phases.total_us is None else at_us
-    return phase_table(Hop(url="", connection=0, timing=Timing(start_us=0, end_us=end_us, **spans)), None)
+    trips = Connection(number=1, host="", port=0, tls_round_trips=early.tls_round_trips, rtt_us=early.rtt_us)
+    return phase_table(Hop(url="", connection=1, timing=Timing(start_us=0, end_us=end_us, **spans)), trips)
 
 
 def phase_table(hop: Hop, connection: Connection | None) -> PhaseTable:

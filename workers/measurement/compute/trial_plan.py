@@ -94,6 +94,14 @@ def next_step(seen: Sequence[TrialEvidence], scope: Scope) -> Step | None:
     return None
 
 
+def planned(seen: Sequence[TrialEvidence], scope: Scope) -> int:
+    """To how many connections it comes as far as is known by now. What is suspected on the way adds to it."""
+    made = Counter(trial.trial for trial in seen)
+    kinds = [kind for kind in (_SECURE if scope.secure else _PLAIN) if _applies(kind, seen, scope)]
+    left = sum(max(0, _at_most(kind, seen, scope) - made[kind]) for kind in kinds)
+    return min(len(seen) + left, max(MAX_CONNECTIONS, len(seen)))
+
+
 def _applies(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> bool:
     if kind in scope.given_up:
         return False

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.trial_plan import MAX_CONNECTIONS, Scope, Step, next_step
+from workers.measurement.compute.trial_plan import MAX_CONNECTIONS, Scope, Step, next_step, planned
 from workers.measurement.evidence import (
     CertificateCompression,
     Direction,
@@ -95,6 +95,14 @@ def test_a_healthy_site_is_asked_once_for_each_thing_there_is_to_know() -> None:
         Trial.PLAIN: 1,
         Trial.OTHER_FAMILY: 1,
     }
+
+
+def test_how_many_connections_it_comes_to_is_known_before_they_are_made_and_never_less_than_there_are() -> None:
+    _, seen = play(healthy)
+    told = [planned(seen[:number], SCOPE) for number in range(1, len(seen) + 1)]
+    assert told[-1] == len(seen)
+    assert all(number <= among <= MAX_CONNECTIONS for number, among in enumerate(told, 1))
+    assert abs(told[0] - len(seen)) <= 2, "what TLS 1.2 and early data add is known soon"
 
 
 def test_a_server_that_is_slower_over_http2_is_asked_until_chance_is_ruled_out() -> None:

@@ -13,9 +13,9 @@ from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, EarlyData, ProbeEvidence, Trial
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Answer, CheckColumn, FindingId, Severity
-from workers.measurement.messages import Failed, Measured, ProbeMeasurement, ProgressStage
+from workers.measurement.messages import Early, Failed, Measured, ProbeMeasurement, ProgressStage
 from workers.measurement.profile import PROFILES
-from workers.measurement.timing import phases_of
+from workers.measurement.timing import Phases, phases_of
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.conduct import Conduct, Refusal
 from workers.tests.netlab.misbehaving import MisbehavingServer
@@ -50,6 +50,11 @@ def told_of(lab: Lab, url: str, **changes: Any) -> tuple[Measured | Failed, list
     return lab.probe(url, lambda _, known: told.append(known), depth=Depth.DEEP, **changes), told
 
 
+def phases_in(told: list[object]) -> set[Phases | None]:
+    """What was told of phases on the way; how far a probe is says nothing of the site."""
+    return {one.phases if isinstance(one, Early) else None for one in told}
+
+
 def test_the_phases_are_told_after_the_first_connection_and_are_those_of_the_result(named: Lab) -> None:
     """A redirect is measured too: its answer is a hop of its own, and the last one's phases are told as at the end."""
     at_that_time: list[int] = []
@@ -59,31 +64,45 @@ def test_the_phases_are_told_after_the_first_connection_and_are_those_of_the_res
     ):
 
         def listen(_: ProgressStage, known: object) -> None:
-            if known is not None:
+            if isinstance(known, Early):
                 told.append(known)
                 at_that_time.append(server.connections)
 
-        told: list[object] = []
+        told: list[Early] = []
         outcome = named.probe(first.url(host=NAME), listen, depth=Depth.DEEP)
-        assert at_that_time == [1]
+        assert at_that_time[0] == 1
         assert server.connections > 5
     assert isinstance(outcome.measurement, ProbeMeasurement)
     assert len(outcome.measurement.hops) == 2
-    assert told == [phases_of(outcome.measurement.hops[-1].timing)]
+    last, connection = outcome.measurement.hops[-1], outcome.measurement.connections[-1]
+    assert told[0] == Early(
+        phases=phases_of(last.timing), tls_round_trips=connection.tls_round_trips, rtt_us=connection.rtt_us
+    )
+    assert {one.phases for one in told} == {told[0].phases}
+
+
+def test_each_connection_is_told_with_how_many_there_will_be_as_far_as_is_known(named: Lab) -> None:
+    with Server(keeping(response()), context=named.authority.context(NAME)) as server:
+        outcome, told = told_of(named, server.url(host=NAME))
+    counted = [(one.connections, one.planned) for one in told if isinstance(one, Early) and one.connections is not None]
+    made = [connections for connections, _ in counted]
+    assert made == list(range(1, len(evidence_of(outcome).trials) + 1))
+    assert all(connections <= (planned or 0) for connections, planned in counted)
+    assert counted[-1] == (made[-1], made[-1])
 
 
 def test_phases_of_a_probe_that_failed_are_not_told_ahead(named: Lab) -> None:
     with Server(keeping(response(status="500 Oops")), context=named.authority.context(NAME)) as server:
         outcome, told = told_of(named, server.url(host=NAME))
     assert isinstance(outcome, Failed)
-    assert set(told) == {None}
+    assert phases_in(told) == {None}
 
 
 def test_speed_through_a_profile_is_not_told_before_it_is_known_whether_its_network_kept_it(named: Lab) -> None:
     with Server(keeping(response()), context=named.authority.context(NAME)) as server:
         outcome, told = told_of(named, server.url(host=NAME), profile=PROFILES["cable"])
     assert isinstance(outcome, Measured)
-    assert set(told) == {None}
+    assert phases_in(told) == {None}
 
 
 def resumptions(evidence: ProbeEvidence, kind: Trial) -> list[bool | None]:
