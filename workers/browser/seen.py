@@ -102,11 +102,15 @@ def run_of(request: RunRequest, loaded: Loaded, may_measure: MayMeasure) -> Page
 
 
 def _warnings(request: RunRequest, page: PageMeasurement) -> tuple[str, ...]:
-    """What of the options showed: who was waited for in vain, and who spoke otherwise than was asked for."""
+    """What of the options showed: who was waited for in vain or not at all, and who spoke otherwise than was asked."""
     rows = page.waterfall.requests
+    asked = {urlsplit(row.url).hostname for row in rows}
     dead = {urlsplit(row.url).hostname for row in rows if row.status is None} & set(request.page.black_holes)
     without = "." if page.vitals.fcp_us is not None else ", and the page showed nothing."
     warnings = [f"{host} was made not to answer{without}" for host in sorted(filter(None, dead))]
+    if page.document is not None and not page.waterfall.truncated:
+        unasked = sorted(set(request.page.black_holes) - asked)
+        warnings += [f"The page asked nothing of {host}, which was made not to answer." for host in unasked]
     protocol = request.page.protocol
     others = sum(row.protocol in _PROTOCOLS - {protocol} for row in rows)
     if protocol is not None and others:
