@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from itertools import groupby
-from textwrap import wrap
+from textwrap import TextWrapper
 
 _COMMAND = "firstbyte "
 # What stands behind several spaces is another column, and what is quoted is one word.
@@ -20,7 +20,10 @@ def laid_out(text: str, width: int) -> list[str]:
     lines: list[str] = []
     for is_prose, block in groupby(text.splitlines(), key=lambda line: line[:1].strip() != ""):
         told = list(block)
-        lines += wrap(" ".join(told), width) if is_prose else [part for line in told for part in _indented(line, width)]
+        if is_prose:
+            lines += _wrapped(" ".join(told), width)
+        else:
+            lines += [part for line in told for part in _indented(line, width)]
     return lines
 
 
@@ -42,12 +45,25 @@ def _indented(line: str, width: int) -> Iterator[str]:
 
 def _command(text: str, indent: str, width: int) -> Iterator[str]:
     line = indent
-    for word in _WORDS.findall(text):
+    for word in _units(_WORDS.findall(text), width - len(indent + _DEEPER) - len(" \\")):
         if line.strip() and len(line) + len(word) + len(" \\") > width:
             yield f"{line}\\"
             line = indent + _DEEPER
         line += f"{word} "
     yield line.rstrip()
+
+
+def _units(words: list[str], room: int) -> Iterator[str]:
+    """What a line is not broken within: an option with its value, where a line has room for both."""
+    left = iter(words)
+    for word in left:
+        value = next(left, None) if word.startswith("--") else None
+        if value is None:
+            yield word
+        elif value.startswith("-") or len(word) + 1 + len(value) > room:
+            yield from (word, *_units([value, *left], room))
+        else:
+            yield f"{word} {value}"
 
 
 def _pair(name: str, words: str, column: int, width: int) -> Iterator[str]:
@@ -56,7 +72,7 @@ def _pair(name: str, words: str, column: int, width: int) -> Iterator[str]:
         yield name
         yield from _filled(words, f"{name[: len(name) - len(name.lstrip())]}{_DEEPER}", width)
         return
-    yield from wrap(words, width, initial_indent=name.ljust(column), subsequent_indent=" " * column)
+    yield from _wrapped(words, width, name.ljust(column), " " * column)
 
 
 def _packed(parts: list[str], indent: str, width: int) -> Iterator[str]:
@@ -74,4 +90,10 @@ def _packed(parts: list[str], indent: str, width: int) -> Iterator[str]:
 def _filled(words: str, indent: str, width: int) -> list[str]:
     if len(indent + words) <= width:
         return [indent + words]
-    return wrap(words, width, initial_indent=indent, subsequent_indent=indent + _DEEPER)
+    return _wrapped(words, width, indent, indent + _DEEPER)
+
+
+def _wrapped(words: str, width: int, first: str = "", others: str = "") -> list[str]:
+    """Behind what the first line and all others begin with. Options and headers have hyphens, and stay whole."""
+    filler = TextWrapper(width, initial_indent=first, subsequent_indent=others, break_on_hyphens=False)
+    return filler.wrap(words)

@@ -26,9 +26,9 @@ examples:
   firstbyte netlog --json log.json | jq '.connections[] | {host, protocol, phases}'
 """
 CDP = """\
-Computes the same from a saved log of DevTools' events (a JSON array, or one event a line; {"method", "params"},
-{"name", "params"}, or what ChromeDriver's performance log writes), and draws its waterfall. DevTools does not know
-everything: "unknown" in the document says what; prefer firstbyte netlog where there is a network log.
+Computes what firstbyte netlog does from a saved log of DevTools' events (a JSON array, or one event a line; {"method",
+"params"}, {"name", "params"}, or what ChromeDriver's performance log writes), and draws its waterfall. DevTools does
+not know everything: "unknown" in the document says what; prefer firstbyte netlog where there is a network log.
 
 examples:
   firstbyte cdp devtools.json

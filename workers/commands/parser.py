@@ -43,22 +43,28 @@ examples:
 
 exit codes:
   0 measured   1 measured, but the check failed   2 wrong usage
-  3 not conclusive   4 could not measure
+  3 inconclusive   4 could not measure
 """
 _COMPARE = """\
 Asks for the same asset at two places, back to back and in random order, and says which is faster, by how much and why.
 Differences are the CDN minus the origin (a minus b): negative means that the CDN (a) is faster. A verdict needs 20
-pairs. Exit code 0: faster, slower or no difference; 2: wrong usage; 3: not conclusive; 4: not measured.
+pairs.
 
 examples:
   firstbyte compare --cdn https://cdn.example.org/app.js --origin https://www.example.org/app.js
   firstbyte compare --cdn https://www.example.org/app.js --origin-address 192.0.2.7    the CDN's name, past the CDN
   firstbyte compare --a https://a.example.org/ --b https://b.example.org/ --pairs 60
+
+exit codes:
+  0 faster, slower or no difference   2 wrong usage   3 inconclusive   4 could not measure
 """
 _DOCTOR = """\
 Looks for what could be wrong here and says what to do about it: Python, OpenSSL, the kernel's time stamps, the
 resolver, Chromium and whether its loads are cold; and, where the environment of an agent is set (firstbyte agent
---help), its spool, broker and service. Exit code 0: all of it works; 4: something does not.
+--help), its spool, broker and service.
+
+exit codes:
+  0 all of it works   4 something does not
 """
 _AGENT = """\
 Measures for a region until SIGTERM. Set up by the environment (every name also as <NAME>_FILE):

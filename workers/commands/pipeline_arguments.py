@@ -37,7 +37,9 @@ exit codes:
 """
 DEPLOYS = """\
 Tells the service of a release, so that an alert says whether its change began with it. A gate tells of its own.
-Exit codes: 0 told, 2 wrong usage, 4 the service could not be reached.
+
+exit codes:
+  0 told   2 wrong usage   4 the service could not be reached
 """
 # Where pipelines say what they release.
 _VERSIONS = ("GITHUB_SHA", "CI_COMMIT_SHA", "BUILDKITE_COMMIT", "CIRCLE_SHA1", "BITBUCKET_COMMIT")

@@ -61,6 +61,23 @@ def test_the_help_fills_the_terminal_and_does_not_leave_it(
     assert [line for line in lines if len(re.findall(r"'[^']*'|\[[^]]*\]|[^ \\]+", line)) > 1] == []
 
 
+def test_an_option_and_its_value_stay_in_one_line_where_both_fit_and_no_name_is_broken_at_its_hyphens() -> None:
+    text = """\
+  firstbyte compare --cdn https://cdn.example.org/app.js --origin https://www.example.org/app.js
+  firstbyte page --har /a/very/long/path/that/fills/the/line/of/the/terminal.har https://a.example/
+A log comes from chrome://net-export, or from --log-net-log=FILE.
+"""
+    assert laid_out(text, 62) == [
+        "  firstbyte compare --cdn https://cdn.example.org/app.js \\",
+        "      --origin https://www.example.org/app.js",
+        "  firstbyte page --har \\",
+        "      /a/very/long/path/that/fills/the/line/of/the/terminal.har \\",
+        "      https://a.example/",
+        "A log comes from chrome://net-export, or from",
+        "--log-net-log=FILE.",
+    ]
+
+
 def test_examples_are_broken_between_words_and_what_is_said_of_them_stands_below() -> None:
     text = """\
   firstbyte page --block cdn.example.net https://www.example.org/    what if it is silent?
