@@ -2,12 +2,13 @@
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from backend.texts import joins
+from workers.measurement.idn import readable
 
 # More than any channel shows; a channel that shows less cuts again.
 MAX_SENTENCES, MAX_FACTS, MAX_LINKS = 10, 10, 5
@@ -124,3 +125,14 @@ class Message:
             links=tuple(Link(label=label, path=path) for label, path in stored["links"]),
             data=stored["data"],
         )
+
+
+def for_people(message: Message) -> Message:
+    """The same with the names of hosts as people write them; programs are told them in the DNS's letters."""
+    return replace(
+        message,
+        title=readable(message.title),
+        sentences=tuple(map(readable, message.sentences)),
+        facts=tuple(Fact(label=fact.label, value=readable(fact.value)) for fact in message.facts),
+        context=tuple(map(readable, message.context)),
+    )

@@ -10,7 +10,7 @@ from workers.diagnosis.compare_document import Asked
 from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair_samples import CDN_AND_ORIGIN, Parts, Verdict
 from workers.diagnosis.pairs import Comparison, PairVerdict
-from workers.diagnosis.units import ms, signed_ms, size
+from workers.diagnosis.units import lasting, ms, signed_ms, size
 from workers.measurement.canvas import BOLD, COLOURS, DIM, RED, SHADES, Canvas, counted, fit, hanging, pad
 from workers.measurement.pair import CacheState, Leg
 
@@ -121,7 +121,9 @@ def _head(asked: Asked, cold: PairVerdict, canvas: Canvas) -> list[str]:
     if cold.main_reason is not None and cold.verdict not in (Verdict.INCONCLUSIVE, Verdict.NO_DIFFERENCE):
         lines += wrap(cold.main_reason.text, canvas.columns)
     if asked.names is not CDN_AND_ORIGIN:
-        lines += [fit(f"{leg}: {url}", canvas.columns) for leg, url in ((Leg.A, asked.a), (Leg.B, asked.b))]
+        lines += [
+            fit(f"{leg}: {canvas.named(url)}", canvas.columns) for leg, url in ((Leg.A, asked.a), (Leg.B, asked.b))
+        ]
     return lines
 
 
@@ -164,7 +166,7 @@ def _about(facts: LegFacts) -> list[str]:
 
 def _cache(facts: LegFacts) -> str | None:
     told = [f"{state} {count}" for state, count in facts.caches.items() if state is not CacheState.UNKNOWN]
-    age = [] if facts.age_s is None else [f"age {facts.age_s:.0f} s"]
+    age = [] if facts.age_s is None else [f"age {lasting(facts.age_s)}"]
     return f"cache {', '.join(told + age)}" if told else None
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
+from workers.measurement.idn import readable
+
 MIN_WIDTH = 48
 MAX_ROWS = 60
 # Without colour phases differ by their shade.
@@ -22,17 +24,23 @@ RED, GREEN, DIM, BOLD = "31", "32", "2", "1"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Canvas:
     """How wide to draw, in columns (at least `MIN_WIDTH` are used), how many rows of bars at most (None for all of
-    them), and whether in colour; `remedy` is what to add to the command to see what did not fit.
+    them), and whether in colour; `letters` says whether letters beyond ASCII can be shown, and `remedy` is what to add
+    to the command to see what did not fit.
     """
 
     width: int = 100
     rows: int | None = MAX_ROWS
     colour: bool = False
     remedy: str | None = None
+    letters: bool = True
 
     @property
     def columns(self) -> int:
         return max(MIN_WIDTH, self.width)
+
+    def named(self, text: str) -> str:
+        """The text with the names of hosts as people write them, where that can be shown."""
+        return readable(text) if self.letters else text
 
     def paint(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text

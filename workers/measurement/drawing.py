@@ -47,7 +47,7 @@ def _measurement(measurement: Measurement, canvas: Canvas) -> list[str]:
 
 
 def _failure(failure: Failure, canvas: Canvas) -> list[str]:
-    told = hanging("", f"Failed ({failure.stage}): {failure.detail}", canvas, RED)
+    told = hanging("", f"Failed ({failure.stage}): {canvas.named(failure.detail)}", canvas, RED)
     return [*told, f"  kind {failure.kind}, to blame: {failure.blame}"]
 
 
@@ -65,9 +65,8 @@ def _page(page: PageMeasurement, canvas: Canvas) -> list[str]:
 def _row(row: Request, still_open: Span | None, end_us: int, canvas: Canvas) -> str:
     label_columns = max(16, canvas.columns * 2 // 5 - 16)
     status = "✗" if row.failure else str(row.status or "-")
-    cells = (
-        f"{row.number:>3} {pad(_short(row.url), label_columns)} {status:>3} {format_bytes(row.transferred_bytes):>8}"
-    )
+    name = pad(_short(canvas.named(row.url)), label_columns)
+    cells = f"{row.number:>3} {name} {status:>3} {format_bytes(row.transferred_bytes):>8}"
     text = f"{cells} {_total(row, still_open):>8} "
     bars = shared_bar([row.timing], end_us, canvas.columns - columns_of(text), canvas, still_open)
     bad = row.failure is not None or (row.status or 0) >= 400

@@ -61,7 +61,7 @@ def _ways(probe: ProbeMeasurement, connections: dict[int, Connection], canvas: C
 
 def _hop(hop: Hop, facts: Sequence[str], scale_us: int, canvas: Canvas, *, shaded: bool) -> list[str]:
     told = "  ".join([str(hop.status or "no answer"), *facts])
-    lines = [canvas.paint(fit(hop.url, canvas.columns), BOLD), fit(f"  {told}", canvas.columns)]
+    lines = [canvas.paint(fit(canvas.named(hop.url), canvas.columns), BOLD), fit(f"  {told}", canvas.columns)]
     for phase in PHASES:
         span = getattr(hop.timing, phase)
         if span is not None:
@@ -76,7 +76,7 @@ def _folded(hops: Sequence[Hop], scale_us: int, canvas: Canvas) -> list[str]:
     """Several hops one after the other as one bar, under the address of the first."""
     first, more = hops[0], len(hops) - 1
     behind = f" and {counted(more, 'more redirect')}" if more else ""
-    head = canvas.paint(fit(first.url, canvas.columns - len(behind)), BOLD) + behind
+    head = canvas.paint(fit(canvas.named(first.url), canvas.columns - len(behind)), BOLD) + behind
     name = "redirects" if more else str(first.status or "no answer")
     label = _label(name, max(hop.timing.last_us for hop in hops) - first.timing.start_us)
     bar = shared_bar([hop.timing for hop in hops], scale_us, canvas.columns - len(label), canvas)

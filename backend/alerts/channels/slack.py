@@ -25,6 +25,7 @@ from slack_sdk.models.blocks import (
 from backend.alerts.channels.parcel import Outcome, Parcel, Sent, answered, unanswered
 from backend.alerts.message import Event, Message, Severity
 from backend.outbound import Answer, Outbound, OutboundError
+from workers.measurement.idn import readable
 
 # Slack's limits are 150 (header), 3000 (section), 2000 (field), 75 (button); the message must stay below 3000 in all.
 HEADER_CHARS, SECTION_CHARS, FACT_CHARS, CONTEXT_CHARS, BUTTON_CHARS, URL_CHARS = 150, 800, 100, 150, 30, 150
@@ -76,8 +77,10 @@ def payload(parcel: Parcel) -> dict[str, Any]:
 
 
 def escape(text: str, limit: int) -> str:
-    """Slack's three special characters as entities, cut so that no entity is broken and the limit holds."""
-    pieces = [_ENTITIES.get(char, char) for char in text]
+    """Slack's three special characters as entities, cut so that no entity is broken and the limit holds. Names of hosts
+    are as people write them.
+    """
+    pieces = [_ENTITIES.get(char, char) for char in readable(text)]
     if sum(map(len, pieces)) <= limit:
         return "".join(pieces)
     kept, room = [], limit - 1

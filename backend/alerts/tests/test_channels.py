@@ -291,6 +291,22 @@ def test_hostile_names_are_only_text_in_a_mail(settings: Settings) -> None:
     assert "&lt;" not in one.body
 
 
+def test_names_of_hosts_are_told_to_people_as_they_write_them_and_to_programs_as_the_dns_does(
+    settings: Settings,
+) -> None:
+    encoded, fact = "www.xn--bcher-kva.example", Fact(label="Site", value="xn--bcher-kva.example")
+    named = stored(message(title=f"{encoded} is down", sentences=(f"It was {encoded}.",), facts=(fact,)))
+    one = mailed(parcel(named), settings)
+    assert one.subject == "[Firstbyte] www.bücher.example is down"
+    for told in (one.body, one.alternatives[0].content, "".join(texts(slack.payload(parcel(named))))):
+        assert "It was www.bücher.example." in told
+        assert "xn--" not in told
+    digest = parcel(named, message())
+    assert "- www.bücher.example is down" in mailed(digest, settings).body
+    assert "www.bücher.example is down" in "".join(texts(slack.payload(digest)))
+    assert f"{encoded} is down" in texts(webhook.payload(parcel(named)))
+
+
 def test_many_at_once_are_one_mail(settings: Settings) -> None:
     one = mailed(parcel(*(message(title=f"site {number} is down") for number in range(60))), settings)
     assert one.subject == "[Firstbyte] 60 alerts at once"

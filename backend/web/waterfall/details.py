@@ -8,7 +8,7 @@ from backend.web.units import duration, parts_text, size, total_text
 from backend.web.waterfall.connections import hosts_on
 from backend.web.waterfall.flags import FLAG_SENTENCES
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, ahead_of, segments_of, total_name
-from backend.web.waterfall.text import authority, host_of, name_of, printable
+from backend.web.waterfall.text import as_said, authority, host_of, name_of, printable
 from workers.measurement.certificate import Certificate
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import Hop, PageMeasurement
@@ -353,7 +353,7 @@ def _cache_facts(headers: Sequence[Header]) -> tuple[Fact, ...]:
 
 
 def _headers(headers: Sequence[Header]) -> tuple[Header, ...]:
-    return tuple(Header(name=printable(h.name, 200), value=printable(h.value)) for h in headers[:MAX_HEADERS])
+    return tuple(Header(name=as_said(h.name, 200), value=as_said(h.value)) for h in headers[:MAX_HEADERS])
 
 
 def _facts(pairs: Iterable[tuple[str, str | None]]) -> tuple[Fact, ...]:

@@ -5,18 +5,24 @@ import unicodedata
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from backend.texts import is_one_line, joins
+from workers.measurement.idn import readable
 
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 # What stands for letters beyond ASCII: those of ASCII are encoded since they would mean something else.
 _ENCODED = re.compile("(?:%[89A-Fa-f][0-9A-Fa-f])+")
 
 
-def printable(text: str, limit: int = 2_000) -> str:
+def as_said(text: str, limit: int = 2_000) -> str:
     """The text with each control, format and unassigned character shown as a replacement, cut at `limit` characters."""
     cut = text if len(text) <= limit else text[: limit - 1] + "…"
     if is_one_line(cut):
         return cut
     return "".join(REPLACEMENT if _is_hidden(cut, place) else char for place, char in enumerate(cut))
+
+
+def printable(text: str, limit: int = 2_000) -> str:
+    """The same with the names of hosts as people write them."""
+    return as_said(readable(text), limit)
 
 
 def host_of(url: str) -> str:

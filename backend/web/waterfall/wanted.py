@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from backend.web.waterfall.axis import MarkKey
 from backend.web.waterfall.rows import Row
 from backend.web.waterfall.shapes import TRAITS, number_text
+from workers.measurement.idn import readable
 
 # Above this the page holds a window of the rows for those without the script, which draws only those in sight.
 MAX_ROWS = 300
@@ -131,7 +132,7 @@ def wanted_of(parameters: Mapping[str, str], kept: tuple[tuple[str, str], ...] =
     view = "connections" if parameters.get("view") == "connections" else ""
     return Wanted(
         text=parameters.get("q", "")[:MAX_TEXT].strip(),
-        host="" if view else parameters.get("host", "")[:MAX_TEXT],
+        host="" if view else readable(parameters.get("host", "")[:MAX_TEXT]),
         kind=parameters.get("kind", "")[:MAX_TEXT],
         only=parameters.get("only", "") if parameters.get("only", "") in TRAITS else "",
         view=view,

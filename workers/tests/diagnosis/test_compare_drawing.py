@@ -57,13 +57,13 @@ def test_equal_legs_have_equal_bars_and_no_reason() -> None:
 
 
 def test_the_slower_leg_has_the_longer_bar_and_the_caches_are_told() -> None:
-    hit = leg(10_000, cache=CacheState.HIT, age_s=60, address="192.0.2.1")
+    hit = leg(10_000, cache=CacheState.HIT, age_s=17_144, address="192.0.2.1")
     pairs = [PairRun(cold=pair.cold) for pair in runs(25, -20_000)]
     told = [PairRun(cold=type(run.cold)(a=hit, b=run.cold.b)) for run in pairs if run.cold]
     lines = drawn(told, Canvas())
     cdn, origin = (next(line for line in lines if line.startswith(f"  {name} ")) for name in ("CDN", "origin"))
     assert len(cdn) < len(origin) == 100
-    assert any("cache hit 25, age 60 s  192.0.2.1" in line for line in lines)
+    assert any("cache hit 25, age 4 h  192.0.2.1" in line for line in lines)
     assert "Over the same connections again" not in lines
 
 

@@ -59,6 +59,14 @@ def test_a_probe_is_drawn_phase_by_phase() -> None:
     ]
 
 
+def test_names_of_hosts_are_drawn_as_people_write_them_where_the_terminal_has_the_letters() -> None:
+    probe = build_probe()
+    hop = replace(probe.hops[0], url="https://www.xn--bcher-kva.example/")
+    outcome = Measured(measurement=replace(probe, hops=(hop,)))
+    assert "https://www.bücher.example/" in draw(outcome)
+    assert "https://www.xn--bcher-kva.example/" in draw(outcome, Canvas(letters=False))
+
+
 def test_redirects_share_one_axis_and_are_counted() -> None:
     lines = draw(PROBE).splitlines()
     first_wait, second_wait = (line.index("█") for line in lines if "Wait" in line)

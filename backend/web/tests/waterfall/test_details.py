@@ -82,6 +82,16 @@ def test_what_was_done_ahead_is_told_and_not_counted() -> None:
     assert (details.ahead, details.total) == ("Connect (TCP) 30 ms", "100.0 ms")
 
 
+def test_headers_stand_as_the_server_said_them() -> None:
+    there = Header(name="location", value="https://www.xn--bcher-kva.example/")
+    request = replace(measurements.document(), url=there.value, response_headers=(there,))
+    page = PageMeasurement(waterfall=Waterfall(requests=(request,), connections=()), vitals=Vitals())
+    details = request_details(page, 1)
+    assert details is not None
+    assert details.response_headers[0].value == there.value
+    assert details.url == "https://www.bücher.example/"
+
+
 def test_headers_are_bounded_and_printable() -> None:
     headers = tuple(Header(name=f"x-{n}", value="a\x00" + "b" * 9_000) for n in range(300))
     request = replace(measurements.document(), response_headers=headers)

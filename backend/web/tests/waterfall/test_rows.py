@@ -12,6 +12,7 @@ from backend.web.waterfall.axis import axis_of
 from backend.web.waterfall.connections import connection_chart, lanes_of
 from backend.web.waterfall.flags import FLAG_NOTES, FLAG_SENTENCES
 from backend.web.waterfall.rows import Chart, Row, own_axis, page_chart, probe_chart
+from backend.web.waterfall.wanted import wanted_of
 from workers.measurement import examples, wire
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement, RunResult
@@ -44,6 +45,15 @@ def test_a_page_has_one_row_a_request_in_order_of_start() -> None:
     assert chart.rows[0].number == 1
     assert chart.hosts == tuple(sorted(measurements.HOSTS))
     assert [mark.key for mark in chart.marks] == ["first-byte", "fcp", "lcp", "load"]
+
+
+def test_names_of_hosts_are_shown_as_people_write_them_and_found_by_either_form() -> None:
+    request = replace(measurements.document(), url="https://www.xn--bcher-kva.example/a")
+    chart = page_chart(page_of(request))
+    (row,) = chart.rows
+    assert (row.host, row.url) == ("www.bücher.example", "https://www.bücher.example/a")
+    for name in ("www.bücher.example", "www.xn--bcher-kva.example"):
+        assert wanted_of({"host": name}).wants(row)
 
 
 def test_a_row_says_in_words_what_its_bars_show() -> None:
