@@ -8,7 +8,7 @@ from uuid import UUID
 
 from backend.accounts.audit_log import Act
 from backend.accounts.sign_ins import REFUSED
-from backend.web.times import exact
+from backend.web.times import as_read, exact
 from backend.web.waterfall.text import printable
 
 # What acts are about, as the database names it and as pages do.
@@ -164,4 +164,4 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(_value(one) for one in value)
     text = json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value)
-    return printable(text, _MAX_VALUE_CHARS)
+    return as_read(printable(text, _MAX_VALUE_CHARS))

@@ -9,6 +9,7 @@ from backend.gates.models import Gate, GateRule, GateRun, Level, OnInconclusive,
 from backend.gates.queries import GateLine, GateView, RuleView
 from backend.gates.wording import grown_sentence, limit_sentence, undecided_sentence
 from backend.web import units
+from workers.diagnosis.units import lasting
 
 # The drawing's own units; the style sheet gives it its size.
 WIDTH, _PAD = 320, 12
@@ -203,7 +204,7 @@ def runs_text(view: GateView) -> str:
     """How much was measured, in a line."""
     runs = view.runs
     made = f"{units.count(runs.completed)} run{'' if runs.completed == 1 else 's'}"
-    lasted = f" in {view.duration_s} s" if view.duration_s is not None else ""
+    lasted = f" in {lasting(view.duration_s)}" if view.duration_s is not None else ""
     failed = f"; {units.count(runs.failed)} of them failed" if runs.failed else ""
     first = "the first" if runs.discarded == 1 else f"the first {units.count(runs.discarded)}"
     warmed = f"; {first} only warmed caches" if runs.discarded else ""

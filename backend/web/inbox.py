@@ -9,9 +9,10 @@ from uuid import UUID
 from backend.alerts.models import Incident, Member, Resolution
 from backend.alerts.queries.inbox import Watched
 from backend.alerts.queries.incidents import IncidentRow
-from backend.alerts.states import State
+from backend.alerts.states import WORDS, State
 from backend.alerts.wording import joined, length
 from backend.web import units
+from backend.web.times import as_read
 from backend.web.verdict import Level, Verdict
 from backend.web.waterfall.text import printable
 
@@ -23,13 +24,6 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "acknowledged": ("warn", "◐", "Acknowledged"),
     "flapping": ("warn", "◐", "Flapping"),
     "muted": ("quiet", "\N{EN DASH}", "Muted"),
-}
-_STATES = {
-    State.FAILING: "failing",
-    State.DEGRADED: "degraded",
-    State.REGRESSED: "slower than it was",
-    State.NO_DATA: "not measured",
-    State.OK: "as usual",
 }
 
 
@@ -115,7 +109,7 @@ def line_of(row: IncidentRow, names: Mapping[str, str], now: datetime) -> Line:
     return Line(
         public_id=incident.public_id,
         pill=pill_of(row),
-        title=printable(incident.title, 300),
+        title=as_read(printable(incident.title, 300)),
         where=_where(row, names),
         opened_at=incident.opened_at,
         resolved_at=incident.resolved_at,
@@ -142,7 +136,7 @@ def regions_of(member: Member, names: Mapping[str, str]) -> str:
 
 def state_word(state: str) -> str:
     """A state in words."""
-    return _STATES[State(state)]
+    return WORDS[State(state)]
 
 
 def _over_word(incident: Incident) -> str:

@@ -140,7 +140,7 @@ def _told(deliveries: Sequence[Delivery]) -> str:
 
 
 def _finding(member: Member, names: Mapping[str, str]) -> Finding:
-    sentences = [printable(str(sentence), 400) for sentence in member.facts.get("sentences", ())]
+    sentences = [times.as_read(printable(str(sentence), 400)) for sentence in member.facts.get("sentences", ())]
     return Finding(
         rule=printable(member.rule.title if member.rule else member.get_kind_display(), 100),
         monitor=member.monitor.get_kind_display() if member.monitor else "",
@@ -163,10 +163,12 @@ def _evidence(member: Member) -> Iterator[str]:
 
 
 def _moment(event: IncidentEvent, detail: IncidentDetail) -> Moment:
+    text = printable(event.text, 1_000)
     return Moment(
         at=event.at,
         what=EventKind(event.kind).label,
-        text=printable(event.text, 1_000),
+        # What people write is left as they wrote it.
+        text=text if event.kind == EventKind.COMMENT else times.as_read(text),
         who=str(event.actor) if event.actor else "",
         told=_who_heard(event, detail),
     )

@@ -15,6 +15,7 @@ from backend.runs.queries import FoundCause, MonitorOverview, SiteOverview
 from backend.sites.models import Site
 from backend.web import units
 from backend.web.findings import Hint, hint_of
+from backend.web.times import as_read
 from workers.measurement.failure import Blame
 from workers.measurement.messages import Kind
 
@@ -173,7 +174,7 @@ def _alarm_of(incidents: Sequence[Incident]) -> Alarm | None:
     worst = incidents[0]
     return Alarm(
         incident=worst.public_id,
-        title=worst.title,
+        title=as_read(worst.title),
         is_critical=any(one.severity == Severity.CRITICAL for one in incidents),
         more=len(incidents) - 1,
     )

@@ -15,6 +15,7 @@ from backend.web.waterfall.text import printable
 from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair_samples import Parts, Verdict
 from workers.diagnosis.pairs import MIN_PAIRS, PairVerdict
+from workers.diagnosis.units import lasting
 from workers.measurement.pair import CacheState
 
 _CACHES = {
@@ -196,14 +197,7 @@ def _cache(facts: LegFacts | None) -> str:
         return "does not say"
     usual = next(state for state in facts.caches if state is not CacheState.UNKNOWN)
     text = f"{_CACHES[usual]} {facts.caches[usual]} of {facts.answers}"
-    return text if facts.age_s is None else f"{text}, age {_age(round(facts.age_s))}"
-
-
-def _age(seconds: int) -> str:
-    for unit_s, name in ((86_400, "days"), (3_600, "h"), (60, "min")):
-        if seconds >= 2 * unit_s:
-            return f"{seconds // unit_s} {name}"
-    return f"{seconds} s"
+    return text if facts.age_s is None else f"{text}, age {lasting(facts.age_s)}"
 
 
 def _failed(one: RegionComparison) -> str:

@@ -9,6 +9,7 @@ from django.utils.safestring import SafeString
 
 from backend.web import times, units
 from backend.web.waterfall.text import printable
+from workers.diagnosis.units import lasting
 
 register = template.Library()
 
@@ -38,9 +39,21 @@ def interval(seconds: int) -> str:
 
 
 @register.filter
+def span(seconds: float) -> str:
+    """How long something takes: `40 s`, `75 min`, `4 h`."""
+    return lasting(seconds)
+
+
+@register.filter
 def shown(text: str | None) -> str:
     """A text from outside, with hidden characters made visible and its length bounded."""
     return printable(text or "")
+
+
+@register.filter
+def as_read(text: str) -> str:
+    """A sentence of ours with its instants in the reader's time zone."""
+    return times.as_read(text)
 
 
 @register.filter

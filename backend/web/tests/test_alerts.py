@@ -16,6 +16,7 @@ from backend.alerts.actions.channels import switch_channel
 from backend.alerts.message import Event, Message, Severity
 from backend.alerts.models import Delivery, Incident, Trend, Watch
 from backend.alerts.notices import tell
+from backend.alerts.wording import clock
 from backend.cast import Member
 from backend.web.tests.incidents import TITLE, make_incident, make_over, make_rule, make_window
 from backend.web.tests.world import World, make_channel, make_world
@@ -202,6 +203,26 @@ def test_who_was_told_is_in_the_verdict_and_the_log(world: World, look: Look) ->
     text = look(world.member, path_of(incident))
     assert "ops-acme was told." in text
     assert "200 ok" in text
+
+
+def test_instants_in_titles_and_sentences_are_the_readers_as_all_others_on_the_page_are(
+    world: World, look: Look
+) -> None:
+    """Channels are told in UTC, since they know no reader; what people write stays as they wrote it."""
+    world.member.user.time_zone = "Asia/Tokyo"
+    world.member.user.save()
+    since = timezone.now().replace(month=11, day=20, hour=13, minute=32)
+    incident = make_incident(world, title=f"Shop: no measurement since {clock(since)}, although agents are running")
+    incident.members.update(facts={"level": 640, "baseline": 320, "sentences": [f"It began at {clock(since)}."]})
+    incident.events.create(kind="comment", text="We restarted at 2020-01-01 10:00 UTC.", at=timezone.now())
+    for path in (path_of(incident), "/alerts/", "/sites/", reverse("web:site", args=[world.site.public_id])):
+        text = look(world.member, path)
+        assert "no measurement since 20 Nov 22:32, although" in text, path
+        assert clock(since) not in text, path
+    text = look(world.member, path_of(incident))
+    assert "<title>Shop: no measurement since 20 Nov 22:32, although" in text
+    assert "It began at 20 Nov 22:32." in text
+    assert "We restarted at 2020-01-01 10:00 UTC." in text
 
 
 @pytest.mark.parametrize(
