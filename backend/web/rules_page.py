@@ -113,14 +113,19 @@ def folded_of(rules: Sequence[RuleBrief]) -> list[Folded]:
     ]
 
 
-def verdict_of(rules: Sequence[RuleBrief]) -> Verdict:
-    """What would wake me?"""
+def verdict_of(rules: Sequence[RuleBrief], untold: Verdict | None = None) -> Verdict:
+    """What would wake me? `untold` is what keeps alerts from people: with that not all is well."""
     telling = [rule for rule in rules if rule.enabled and rule.tells]
     if not telling:
         return Verdict(level="warn", title="Nothing would wake you", text=_silence(rules))
     names = dict.fromkeys(name for rule in telling for name in rule.tells)
-    text = f"They tell {printable(joined(list(names)[:5]), 300)}."
-    title = f"{units.count(len(telling))} rule{'' if len(telling) == 1 else 's'} would wake you"
+    told = printable(joined(list(names)[:5]), 300)
+    number = f"{units.count(len(telling))} rule{'' if len(telling) == 1 else 's'}"
+    if untold is not None:
+        text = f"{number} would tell {told}. {untold.text}".strip()
+        return Verdict(level=untold.level, title=untold.title, text=text)
+    text = f"They tell {told}."
+    title = f"{number} would wake you"
     return Verdict(level="good", title=title, text=text)
 
 
@@ -209,5 +214,5 @@ _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "regression": _regression,
     "finding": _finding,
     "cdn": lambda _: "The CDN is slower than the origin, by the verdict of a pairing",
-    "agent": lambda params: f"No agent of a region was heard for {params['silent_s']} s",
+    "agent": lambda params: f"No agent of a region was heard for {units.interval(params['silent_s'])}",
 }

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 import time_machine
@@ -14,7 +15,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from backend.accounts.models import User
-from backend.alerts.models import Channel, Maintenance, Rule, RulePreview
+from backend.alerts.message import Event, Message, Severity
+from backend.alerts.models import Channel, Delivery, Maintenance, Rule, RulePreview
+from backend.alerts.notices import tell
 from backend.alerts.parameters import KINDS
 from backend.alerts.previewed import Preview
 from backend.cast import Member
@@ -123,6 +126,20 @@ def test_the_verdict_names_who_is_told(client: Client, world: World) -> None:
     text = look(client, world.member, "/alerts/rules/")
     assert "1 rule would wake you" in text
     assert "They tell ops-acme." in text
+
+
+def test_rules_do_not_pass_for_well_while_a_channel_does_not_take_what_they_tell(client: Client, world: World) -> None:
+    make_rule(world)
+    channel = make_channel(world.member)
+    message = Message(event=Event.OPENED, severity=Severity.CRITICAL, title="Shop is down", at=timezone.now())
+    tell(organisation=world.member.organisation, about=uuid4(), message=message, channels=[channel])
+    Delivery.objects.update(state="failed", attempts=3, answer="no_service", status=404)
+    text = look(client, world.member, "/alerts/rules/")
+    assert '<section class="verdict warn">' in text
+    assert "1 rule would tell ops-acme. The last answer: 404 no_service" in text
+    assert text.count("ops-acme did not take the last message") == 1
+    assert text.count("See the channels") == 1
+    assert "rule would wake you" not in text
 
 
 def test_a_channel_that_is_switched_off_wakes_nobody(client: Client, world: World) -> None:

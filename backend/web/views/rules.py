@@ -49,6 +49,8 @@ def overview(request: MemberRequest) -> HttpResponse:
     briefs, now = queries.briefs(request.organisation), timezone.now()
     folded = folded_of(briefs)
     chosen = next((one for one in folded if str(one.site) == request.GET.get("site")), None)
+    hampered = untold(channels(request.organisation))
+    verdict = verdict_of(briefs, hampered)
     context = {
         "groups": [
             (group.name, [(row, in_words(row.rule), cell_of(row.kept, now)) for row in group.rows])
@@ -56,9 +58,10 @@ def overview(request: MemberRequest) -> HttpResponse:
         ],
         "folded": folded,
         "chosen": chosen,
-        "verdict": verdict_of(briefs),
+        "verdict": verdict,
         "wants_channel": wants_channel(briefs),
-        "untold": untold(channels(request.organisation)),
+        "untold": hampered,
+        "is_said": hampered is not None and verdict.title == hampered.title,
         "suggestions": suggestions_for(briefs),
         "kind_form": KindForm(),
         "section": "alerts",
