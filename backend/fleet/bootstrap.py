@@ -14,6 +14,9 @@ from backend.fleet.broker import account_url
 from backend.fleet.credentials import Credentials
 from backend.fleet.models import Region
 
+# The service's own name beside that of its pages would say nothing.
+UNNAMED = "My organisation"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamedRegion:
@@ -32,12 +35,16 @@ class Bootstrapped:
 
 
 @transaction.atomic
-def bootstrap(*, organisation: str, email: str, regions: Sequence[NamedRegion], rotate: bool = False) -> Bootstrapped:
-    """Makes what is missing. `rotate` gives the regions named here new secrets, and ends their old ones.
+def bootstrap(
+    *, organisation: str | None, email: str, regions: Sequence[NamedRegion], rotate: bool = False
+) -> Bootstrapped:
+    """Makes what is missing. Without a name the organisation is the first that there is. `rotate` gives the regions
+    named here new secrets, and ends their old ones.
 
     Raises MemberError, RegionError, BrokerUnavailableError.
     """
-    home = accounts.create_organisation(actor=None, name=organisation)
+    first = None if organisation else Organisation.objects.order_by("pk").first()
+    home = first or accounts.create_organisation(actor=None, name=organisation or UNNAMED)
     password = _owner(home, email)
     made = tuple(_region(wanted, rotate=rotate) for wanted in regions)
     actions.restore_broker_accounts()

@@ -7,7 +7,8 @@ import redis
 from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
-from backend.accounts.models import Membership, User
+from backend.accounts.models import Membership, Organisation, User
+from backend.fleet.bootstrap import UNNAMED
 from backend.fleet.models import Region
 from backend.fleet.queries import region_by_token
 
@@ -41,6 +42,14 @@ def test_a_second_call_changes_nothing_and_tells_no_secret(db: None, broker: str
     assert again["admin"]["password"] is None
     assert set(again["regions"][0]) == {"code", "name", "broker_user"}
     assert list(Region.objects.values()) == before
+
+
+def test_who_names_no_organisation_is_in_the_first_that_there_is(db: None, broker: str) -> None:
+    assert run()["organisation"]["name"] == UNNAMED
+    assert run()["organisation"]["name"] == UNNAMED
+    Organisation.objects.update(name="Acme", slug="acme")
+    assert run()["organisation"]["name"] == "Acme"
+    assert Organisation.objects.count() == 1
 
 
 def test_who_owns_a_later_organisation_sees_nothing_of_the_first_in_the_admin(db: None, broker: str) -> None:

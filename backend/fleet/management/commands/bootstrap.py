@@ -9,7 +9,7 @@ from django.core.validators import validate_email
 
 from backend.accounts.actions import MemberError
 from backend.fleet.actions import RegionError
-from backend.fleet.bootstrap import Bootstrapped, NamedRegion, agent_broker_url, bootstrap
+from backend.fleet.bootstrap import UNNAMED, Bootstrapped, NamedRegion, agent_broker_url, bootstrap
 from backend.fleet.broker import BrokerUnavailableError
 from backend.fleet.credentials import Credentials
 from backend.fleet.models import Region
@@ -20,7 +20,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--email", required=True, help="the owner's address, which is the login")
-        parser.add_argument("--organisation", default="Firstbyte", help="its name")
+        parser.add_argument("--organisation", help=f"its name; without one the first there is, or {UNNAMED!r}")
         parser.add_argument(
             "--region",
             action="append",
