@@ -82,7 +82,8 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "backend.web.context.frame",
-            ]
+            ],
+            "builtins": ["backend.web.templatetags.form_tokens"],
         },
     }
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
+from http import HTTPStatus
 from typing import Concatenate, ParamSpec, cast
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
@@ -9,9 +10,14 @@ from django.shortcuts import render
 
 from backend.accounts.models import Membership, Organisation, User
 from backend.accounts.permissions import Permission, allows, check
-from backend.accounts.queries import membership_at
+from backend.accounts.queries import membership_at, organisations_of
+from backend.web.within import page_of_form
 
 P = ParamSpec("P")
+
+
+# The field in which a form names the organisation that it was made in.
+OF_ORGANISATION = "of_organisation"
 
 
 class MemberRequest(HttpRequest):
@@ -36,6 +42,8 @@ def needs(permission: Permission) -> Callable[[View[P]], GuardedView]:
             membership = membership_at(request)
             if membership is None:
                 return _homeless(request)
+            if request.method == "POST" and _is_of_another(request, membership.organisation):
+                return _elsewhere(request, membership)
             check(membership.role, permission)
             member.membership, member.organisation = membership, membership.organisation
             return view(member, *args, **kwargs)
@@ -55,6 +63,21 @@ def current_membership(request: HttpRequest) -> Membership | None:
 def may(membership: Membership | None, permission: Permission) -> bool:
     """Whether to show a button. False for who is not inside an organisation."""
     return membership is not None and allows(membership.role, permission)
+
+
+def _is_of_another(request: HttpRequest, organisation: Organisation) -> bool:
+    """Whether a form was made in another organisation than its sender is in now: with two tabs nobody notices."""
+    return request.POST.get(OF_ORGANISATION) not in (None, str(organisation.public_id))
+
+
+def _elsewhere(request: HttpRequest, membership: Membership) -> HttpResponse:
+    asked = request.POST[OF_ORGANISATION]
+    mine = organisations_of(membership.user)
+    context = {
+        "made_in": next((one for one in mine if str(one.public_id) == asked), None),
+        "page": page_of_form(request),
+    }
+    return render(request, "errors/other_organisation.html", context, status=HTTPStatus.CONFLICT)
 
 
 def _homeless(request: HttpRequest) -> HttpResponse:

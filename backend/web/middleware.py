@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable
 from http import HTTPMethod, HTTPStatus
 from typing import cast
-from urllib.parse import urlsplit
 from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -15,10 +14,10 @@ from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 
 from backend.accounts.audit import acting_from
 from backend.accounts.models import User
+from backend.web.within import page_of_form
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
@@ -52,16 +51,7 @@ class LoginRequired(LoginRequiredMiddleware):
     ) -> HttpResponseRedirect:
         if request.method in (HTTPMethod.GET, HTTPMethod.HEAD):
             return super().handle_no_permission(request, view_func)
-        return redirect_to_login(_page_of_form(request))
-
-
-def _page_of_form(request: HttpRequest) -> str:
-    """The path of the page that a request says it comes from; the first page where that is none of ours."""
-    page = request.headers.get("Referer", "")
-    if not url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure()):
-        return "/"
-    parts = urlsplit(page)
-    return parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
+        return redirect_to_login(page_of_form(request))
 
 
 def form_address(get_response: GetResponse) -> GetResponse:

@@ -1,10 +1,13 @@
 // What was typed is not lost when a session ends under somebody's hands. A form that is sent is remembered in this tab
-// until the next page: where that one says that nothing was taken (`data-unsent`: the sign-in, a form out of date), the
-// form is filled in again as soon as its own page opens for the same person. Secrets and files are not remembered.
+// until the next page: where that one says that nothing was taken (`data-unsent`: the sign-in, a form out of date or of
+// another organisation), the form is filled in again as soon as its own page opens for the same person in the same
+// organisation. Secrets and files are not remembered.
+
+import { organisationIn } from "./organisation";
 
 const KEY = "draft";
 const SECRET = "[type=password], [type=hidden], [type=file], [data-secret]";
-const TOLD = "You were signed out, and nothing was sent. What you typed is here again, without secrets and files.";
+const TOLD = "Nothing was sent yet. What you typed is here again, without secrets and files.";
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
@@ -45,7 +48,7 @@ export function keepDrafts(): void {
 function place(): Place {
   return {
     page: location.pathname,
-    person: document.querySelector(".who")?.textContent ?? "",
+    person: `${document.querySelector(".who")?.textContent ?? ""} ${organisationIn(document)}`,
     refuses: document.querySelector("[data-unsent]") !== null,
   };
 }

@@ -1,6 +1,7 @@
 // Keeps a list up to date: the page is asked for again, and its parts (`data-refresh="part"`) are put in place of the old
 // ones. Nothing moves under somebody's hands: while the focus is inside, or the tab is hidden, it waits.
 
+import { organisationIn } from "./organisation";
 import { reachFrames } from "./scrolling";
 
 const EVERY_MS = 30_000;
@@ -27,6 +28,8 @@ async function renew(root: HTMLElement): Promise<void> {
   const old = partsOf(root);
   // Signed out, or the service is away: the old page stays, and is tried again.
   if (!fresh || parts.length !== old.length || root.contains(document.activeElement)) return;
+  // Somebody has gone over to another organisation in another tab: what it has does not stand under this one's name.
+  if (organisationIn(fresh) !== organisationIn(document)) return location.reload();
   const before = headline(root);
   old.forEach((part, place) => part.replaceWith(parts[place] ?? part));
   reachFrames(root);

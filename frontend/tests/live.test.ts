@@ -19,6 +19,7 @@ test("silence is named after a minute", () => {
   const clock = (at: number): string => `at ${at}`;
   assert.equal(silence(0, 59_999, clock), "");
   assert.equal(silence(0, 61_500, clock), "Nothing new for 61 s (last news at 0).");
+  assert.equal(silence(0, 341_000, clock), "Nothing new for 5 min (last news at 0).");
 });
 
 test("the last news is told in the zone of the reader's account, wherever the browser is", () => {

@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from backend.accounts.actions import change_profile, choose_theme
@@ -17,6 +17,7 @@ from backend.accounts.queries import SESSION_KEY, organisations_of, second_facto
 from backend.web.access import MemberRequest, needs
 from backend.web.context import THEME_COOKIE
 from backend.web.forms.account import ProfileForm
+from backend.web.within import page_asked_for
 
 YEAR_S = 365 * 24 * 3600
 
@@ -26,7 +27,7 @@ YEAR_S = 365 * 24 * 3600
 def theme(request: HttpRequest) -> HttpResponse:
     """Light, dark, or as the system says: kept in the account, and in a cookie for the sign-in page."""
     chosen = request.POST.get("theme", "")
-    response = redirect(_back(request))
+    response = redirect(page_asked_for(request))
     if chosen in Theme.values:
         response.set_cookie(
             THEME_COOKIE, chosen, max_age=YEAR_S, samesite="Lax", httponly=True, secure=settings.SESSION_COOKIE_SECURE
@@ -61,13 +62,4 @@ def switch(request: MemberRequest, organisation_id: UUID) -> HttpResponse:
     """Works in another organisation from now on; for one that the person does not belong to nothing changes."""
     if any(one.public_id == organisation_id for one in organisations_of(request.user)):
         request.session[SESSION_KEY] = str(organisation_id)
-    return redirect("web:sites")
-
-
-def _back(request: HttpRequest) -> str:
-    """Where the form stood, if that is in this house."""
-    target = request.POST.get("next", "")
-    safe = url_has_allowed_host_and_scheme(
-        target, allowed_hosts={request.get_host()}, require_https=request.is_secure()
-    )
-    return target if safe else "/"
+    return redirect(page_asked_for(request, reverse("web:sites")))

@@ -42,7 +42,9 @@ export class Announcer {
 /** A sentence once nothing has changed for a minute, empty before. */
 export function silence(changedAtMs: number, nowMs: number, clock: (atMs: number) => string): string {
   const silentS = Math.floor((nowMs - changedAtMs) / 1000);
-  return silentS < 60 ? "" : `Nothing new for ${silentS} s (last news ${clock(changedAtMs)}).`;
+  if (silentS < 60) return "";
+  const length = silentS < 120 ? `${silentS} s` : `${Math.floor(silentS / 60)} min`;
+  return `Nothing new for ${length} (last news ${clock(changedAtMs)}).`;
 }
 
 /** Hours and minutes in a zone, as the rest of the page tells them. */
