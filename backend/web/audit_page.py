@@ -127,9 +127,16 @@ def _details(detail: Mapping[str, object], names: Mapping[str, str]) -> Iterator
     for key, value in detail.items():
         if key not in _ELSEWHERE and value not in ("", None, [], {}):
             told = _at(value) if key.endswith("_at") else names.get(str(value)) or _value(value)
+            if key == "changed" and isinstance(value, list):
+                told = ", ".join(_field(str(one)) for one in value)
             yield f"{key.replace('_', ' ')}: {told}"
     if "before" in detail and "after" in detail:
         yield from _changes(detail["before"], detail["after"])
+
+
+def _field(name: str) -> str:
+    """A setting as its form calls it, or nearly: `interval_s` is the interval."""
+    return printable(name.removesuffix("_s").replace("_", " "), _MAX_VALUE_CHARS)
 
 
 def _at(value: object) -> str:

@@ -1,7 +1,7 @@
 """The page of one incident: what happened, before and after, and who was told. No I/O."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from backend.alerts.models import Delivery, DeliveryState, Incident, IncidentEvent, Member, RuleKind
@@ -45,13 +45,14 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """One entry of the time line."""
+    """One entry of the time line. `seen_at` is when it was measured, where that was before what stands above it."""
 
     at: datetime
     what: str
     text: str
     who: str
     told: str
+    seen_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +97,7 @@ def incident_page(
         line=line,
         verdict=Verdict(level=_level(line), title=line.title, text=_text(detail, line)),
         findings=tuple(_finding(member, names) for member in members),
-        moments=tuple(_moment(event, detail) for event in detail.events),
+        moments=_moments(detail),
         pictures=_pictures(before, after),
         growth=_growth(before, after),
         can_accept=detail.incident.is_open
@@ -160,6 +161,17 @@ def _evidence(member: Member) -> Iterator[str]:
         yield f"{member.facts['failed']} of the last {member.facts['of_last']} runs."
     if member.kind == RuleKind.BUDGET and "limit" in member.facts:
         yield budget_evidence(member.facts)
+
+
+def _moments(detail: IncidentDetail) -> tuple[Moment, ...]:
+    """In their order, none of them before another that came about first: evidence may be older, and judged later."""
+    moments: list[Moment] = []
+    for moment in (_moment(event, detail) for event in detail.events):
+        latest = moments[-1].at if moments else moment.at
+        is_older = times.short(moment.at) != times.short(latest) and moment.at < latest
+        seen_at = moment.at if is_older else None
+        moments.append(replace(moment, at=max(latest, moment.at), seen_at=seen_at))
+    return tuple(moments)
 
 
 def _moment(event: IncidentEvent, detail: IncidentDetail) -> Moment:

@@ -30,11 +30,11 @@ def verdict_of(tokens: Sequence[TokenLike], *, now: datetime) -> Verdict:
     soon = sum(now < token.expires_at <= now + SOON for token in tokens)
     valid = _count(len(tokens) - expired, "token is", "tokens are")
     if expired:
-        text = f"{_count(expired, 'token has', 'tokens have')} expired: what uses them is refused. Make new ones."
-        return Verdict(level="bad", title=f"{valid} valid", text=text)
+        title = f"{_count(expired, 'token has', 'tokens have')} expired"
+        return Verdict(level="bad", title=title, text=f"What uses {_count_word(expired)} is refused. {valid} valid.")
     if soon:
-        text = f"{_count(soon, 'token expires', 'tokens expire')} within {SOON.days} days."
-        return Verdict(level="warn", title=f"{valid} valid", text=text)
+        title = f"{_count(soon, 'token expires', 'tokens expire')} within {SOON.days} days"
+        return Verdict(level="warn", title=title, text=f"{valid} valid.")
     return Verdict(level="good", title=f"{valid} valid", text=f"None expires within {SOON.days} days.")
 
 
@@ -67,6 +67,10 @@ def _workflow(base_url: str) -> str:
 
 def _snippet(title: str, text: str) -> Snippet:
     return Snippet(title=title, text=text, lines=text.count("\n") + 2)
+
+
+def _count_word(number: int) -> str:
+    return "it" if number == 1 else "them"
 
 
 def _count(number: int, one: str, many: str) -> str:

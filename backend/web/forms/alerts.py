@@ -13,7 +13,7 @@ LENGTHS = [("hour", "for 1 hour"), ("recovered", "until it has recovered"), ("da
 class MuteForm(forms.Form):
     """How long nothing is told. The date is in the person's own time zone."""
 
-    length = forms.ChoiceField(label="Mute", choices=LENGTHS, widget=forms.RadioSelect, initial="hour")
+    length = forms.ChoiceField(label="For how long", choices=LENGTHS, widget=forms.RadioSelect, initial="hour")
     until = ClockField(
         label="Date and time",
         required=False,

@@ -1,6 +1,7 @@
 """The inbox and the page of one incident."""
 
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -20,6 +21,7 @@ from backend.alerts.wording import clock
 from backend.cast import Member
 from backend.web.tests.incidents import TITLE, make_incident, make_over, make_rule, make_window
 from backend.web.tests.world import World, make_channel, make_world
+from backend.web.times import short
 
 pytestmark = pytest.mark.django_db
 
@@ -223,6 +225,22 @@ def test_instants_in_titles_and_sentences_are_the_readers_as_all_others_on_the_p
     assert "<title>Shop: no measurement since 20 Nov 22:32, although" in text
     assert "It began at 20 Nov 22:32." in text
     assert "We restarted at 2020-01-01 10:00 UTC." in text
+
+
+def test_a_time_line_does_not_run_backwards_and_says_when_older_evidence_was_seen(world: World, look: Look) -> None:
+    incident = make_incident(world)
+    opened = incident.events.get()
+    moments = [("joined", timedelta(minutes=-3), "page load"), ("joined", timedelta(seconds=1), "another")]
+    for kind, apart, text in moments:
+        incident.events.create(kind=kind, at=opened.at + apart, text=text)
+    shown = look(world.member, path_of(incident))
+    line = shown[shown.index('<ol class="timeline">') : shown.index("</ol>", shown.index('<ol class="timeline">'))]
+    entries = re.findall(r"<li>.*?</li>", line)
+    instants = [re.findall(r">(\d+ \w+ \d\d:\d\d)<", entry) for entry in entries]
+    at, before = short(opened.at), short(opened.at - timedelta(minutes=3))
+    assert instants[:2] == [[at], [at, before]]
+    assert "(seen " in entries[1]
+    assert "(seen " not in entries[0] + entries[2]
 
 
 @pytest.mark.parametrize(

@@ -101,6 +101,13 @@ def test_what_was_done_to_what_a_site_had_still_says_of_which_site(signed_in: Cl
     assert "Cancelled a gate: Shop" in text
 
 
+def test_settings_are_named_in_words(signed_in: Client, world: World) -> None:
+    user, home = world.member.user, world.member.organisation
+    changed = ["interval_s", "body_text"]
+    record("change_monitor", world.monitor("probe"), actor=user, organisation=home, name="Shop", changed=changed)
+    assert "changed: interval, body text" in text_of(signed_in)
+
+
 def test_each_act_on_a_channel_names_it(signed_in: Client, world: World) -> None:
     channel = make_channel(world.member)
     channels.change_channel(actor=world.member.user, channel=channel, name="night shift")

@@ -127,8 +127,10 @@ def test_the_sentence_follows_what_needs_somebody() -> None:
     now = timezone.now()
     valid, soon, old = (ApiToken(expires_at=now + timedelta(days=days)) for days in (60, 3, -1))
     assert verdict_of([valid], now=now).level == "good"
-    assert verdict_of([valid, soon], now=now).text.startswith("1 token expires")
-    assert verdict_of([valid, soon, old], now=now).title == "2 tokens are valid"
+    assert verdict_of([valid, soon], now=now).title == "1 token expires within 14 days"
+    assert verdict_of([valid, soon], now=now).text == "2 tokens are valid."
+    assert verdict_of([valid, soon, old], now=now).title == "1 token has expired"
+    assert verdict_of([valid, soon, old], now=now).text == "What uses it is refused. 2 tokens are valid."
 
 
 def test_a_token_without_the_scope_gets_no_snippet_that_fails() -> None:

@@ -18,7 +18,7 @@ from backend.runs.agents import note_progress
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, Schedule
 from backend.runs.tests.factories import NOW, make_agent, make_region
-from backend.runs.tests.results import FAILED, line_of, page, probe
+from backend.runs.tests.results import FAILED, OVERFLOW, diagnosed, line_of, page, probe
 from backend.sites.models import Site
 from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement, Progress, ProgressStage
 from workers.measurement.timing import Phases, phases_of
@@ -128,6 +128,15 @@ def test_the_page_proposes_its_own_title_as_the_name(client: Client, eu: Region)
     assert 'value="The &quot;shop&quot;' in text
     assert "\u202e" not in text
     assert "x" * 101 not in text
+
+
+def test_what_saves_a_test_stands_above_what_was_found(client: Client, eu: Region) -> None:
+    """Findings are as many as there are: nobody should have to scroll past them to keep the site."""
+    live = start(client)
+    for pending in PendingRun.objects.all():
+        ingest(eu, [line_of(pending, diagnosed(OVERFLOW)) if pending.kind == "probe" else line_of(pending)], now=NOW)
+    text = client.get(live).content.decode()
+    assert text.index("Keep measuring it?") < text.index('id="findings"')
 
 
 def test_a_failure_is_told_with_its_reason(client: Client, eu: Region) -> None:
