@@ -21,6 +21,7 @@ from workers.diagnosis.catalogue import (
     title_of,
     unit_of,
 )
+from workers.diagnosis.units import lasting
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import (
     Answer,
@@ -286,4 +287,5 @@ def _value(fact: Fact) -> str:
         return units.duration(round(value * 1000))
     if fact.name.endswith("_bytes") or fact.name.startswith("bytes_"):
         return f"{value:,.0f} B" if value < _EXACT_BYTES else units.size(round(value))
-    return f"{value:,} {unit_of(fact.name) or ''}".strip()
+    unit = unit_of(fact.name)
+    return lasting(value) if unit == "s" else f"{value:,} {unit or ''}".strip()

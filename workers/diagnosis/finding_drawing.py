@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum, auto
 
 from workers.diagnosis.catalogue import advice_of, fact_words, setting_for, settings_of, title_of, unit_of
-from workers.diagnosis.units import ms
+from workers.diagnosis.units import lasting, ms
 from workers.measurement.canvas import DIM, RED, Canvas, columns_of, fit, hanging
 from workers.measurement.finding import Confidence, Fact, Finding, Severity
 
@@ -12,6 +12,8 @@ _MARKS = {Severity.CRITICAL: "✗", Severity.HIGH: "●", Severity.MEDIUM: "◐"
 _LOUD = frozenset({Severity.CRITICAL, Severity.HIGH})
 _YELLOW = "33"
 _ADVICE, _BESIDE = "  → ", "    "
+# Names of facts have commas.
+_APART = " · "
 
 
 class Detail(Enum):
@@ -33,7 +35,7 @@ def draw_finding(finding: Finding, canvas: Canvas, server: str | None, detail: D
         return [head, _in_one_line(whole, hanging(_ADVICE, advice, canvas), canvas)]
     seen = [*([] if told_before else _confidence(finding)), *_evidence(finding.evidence)]
     if detail is Detail.WHOLE:
-        return [head, *hanging(_BESIDE, ", ".join(seen), canvas, DIM), *whole]
+        return [head, *hanging(_BESIDE, _APART.join(seen), canvas, DIM), *whole]
     lines = [canvas.paint(_as_many(seen, _BESIDE, canvas), DIM)] if seen else []
     return [head, *lines, *_in_two_lines(whole, setting, canvas)]
 
@@ -89,7 +91,7 @@ def _shortened(text: str, columns: int) -> str:
 def _as_many(facts: Sequence[str], begin: str, canvas: Canvas) -> str:
     """As many as fit, the first ones first, none of them cut unless it stands alone."""
     counts = range(len(facts), 0, -1)
-    lines = [f"{begin}{', '.join(facts[:count])}{'' if count == len(facts) else ' …'}" for count in counts]
+    lines = [f"{begin}{_APART.join(facts[:count])}{'' if count == len(facts) else ' …'}" for count in counts]
     return fit(next((line for line in lines if columns_of(line) <= canvas.columns), lines[-1]), canvas.columns)
 
 
@@ -109,4 +111,6 @@ def _value(fact: Fact) -> str:
     if in_bytes and isinstance(fact.value, int):
         return f"{fact.value:,} B"
     unit = unit_of(fact.name) if isinstance(fact.value, int | float) else None
+    if unit == "s" and isinstance(fact.value, int | float):
+        return lasting(fact.value)
     return str(fact.value) if unit is None else f"{fact.value:,} {unit}"

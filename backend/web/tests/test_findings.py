@@ -131,6 +131,11 @@ def test_the_ladder_shows_each_flight_and_marks_the_pause(world: World, client: 
     assert "New visitor" in page
 
 
+def test_seconds_of_the_evidence_are_told_in_peoples_units() -> None:
+    lived = (Fact(name="hsts_max_age_s", value=31_536_000), Fact(name="ticket_lifetime_s", value=7_200))
+    assert [value for _, value in told_of(replace(OVERFLOW, evidence=lived)).evidence] == ["365 days", "2 h"]
+
+
 def test_a_run_without_evidence_has_neither_findings_nor_ladder(world: World, client: Client) -> None:
     pending = world.pending("probe")
     world.end(pending)

@@ -56,7 +56,7 @@ def test_a_finding_says_what_it_costs_what_was_seen_and_what_to_do() -> None:
     assert lines[0] == "1 finding, to mend in this order:"
     assert lines[1].startswith(f"● {entry(OVERFLOW.id).title} · costs 20 ms")
     assert lines[1].endswith("tls.record_overflow")
-    assert lines[2].strip() == "record 16,401 B, gap 20 ms"
+    assert lines[2].strip() == "record 16,401 B · gap 20 ms"
     assert lines[3].startswith("  → ")
 
 
@@ -73,8 +73,8 @@ def test_evidence_is_told_in_words_and_with_units() -> None:
     told = drawn(diagnosed(replace(OVERFLOW, evidence=evidence)), width=240)[2].strip()
 
     assert told == (
-        "browsers can send early (False Start) yes, 95th percentile to median 1.5, "
-        "OpenSSL says self-signed certificate, tickets live 7,200 s, gap 0.98 RTT, key bits 4096"
+        "browsers can send early (False Start) yes · 95th percentile to median 1.5 · "
+        "OpenSSL says self-signed certificate · tickets live 2 h · gap 0.98 RTT · key bits 4096"
     )
 
 
@@ -101,10 +101,10 @@ def test_a_narrow_terminal_cuts_between_words_and_facts_and_never_what_it_costs(
     lines = drawn(diagnosed(steps, *remarks), width=80, rows=6)
 
     assert lines[1] == "● Style sheets or scripts hold the first … · costs 345 ms  page.render_blocking"
-    assert lines[2] == "    medium confidence, costs 120 ms, 225 ms, files 2 app.css, 3 app.js …"
+    assert lines[2] == "    medium confidence · costs 120 ms, 225 ms · files 2 app.css, 3 app.js …"
     wide = drawn(diagnosed(steps), width=120)
     assert wide[1].endswith("hold the first paint up · costs 345 ms · medium confidence  page.render_blocking")
-    assert wide[2] == "    costs 120 ms, 225 ms, files 2 app.css, 3 app.js, document read 23 ms"
+    assert wide[2] == "    costs 120 ms, 225 ms · files 2 app.css, 3 app.js · document read 23 ms"
 
 
 @pytest.mark.parametrize("rows", [12, 23, 39, 59])
