@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from workers.measurement.addresses import Network, parse_networks
+from workers.measurement.target import parse_ports
 
 PREFIX = "FIRSTBYTE_"
 # Secrets and addresses are short; a larger file is a mistake (a key ring, a log), not a setting.
@@ -63,7 +64,7 @@ class Config(BaseSettings):
     @field_validator("extra_ports", mode="before")
     @classmethod
     def _ports(cls, value: str | frozenset[int]) -> frozenset[int]:
-        return frozenset(int(part) for part in value.split(",") if part.strip()) if isinstance(value, str) else value
+        return parse_ports(value) if isinstance(value, str) else value
 
     @field_validator("private_targets", mode="before")
     @classmethod

@@ -13,6 +13,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from workers.measurement.addresses import Network, parse_networks
 from workers.measurement.broker import broker_url
+from workers.measurement.target import parse_ports
 
 _PREFIX = "FIRSTBYTE_"
 
@@ -21,19 +22,13 @@ class ConfigError(ValueError):
     """The environment does not make an agent; the text is one readable list of faults, without secrets."""
 
 
-def parse_ports(text: object) -> object:
-    """Comma-separated ports as a set; anything but text is passed on to be judged by the field's own type."""
-    if not isinstance(text, str):
-        return text
-    parts = [part.strip() for part in text.split(",") if part.strip()]
-    if any(not part.isdecimal() or not 1 <= int(part[:6]) <= 65535 for part in parts):
-        raise ValueError("must be ports from 1 to 65535, separated by commas")
-    return frozenset(int(part) for part in parts)
-
-
 def _known_broker(url: SecretStr) -> SecretStr:
     broker_url(url.get_secret_value())
     return url
+
+
+def _ports(text: object) -> object:
+    return parse_ports(text) if isinstance(text, str) else text
 
 
 def _networks(text: object) -> object:
@@ -58,7 +53,7 @@ class AgentConfig(BaseSettings):
     chromium: Path | None = None
     ca_file: Path | None = None
     private_targets: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)] = ()
-    extra_ports: Annotated[frozenset[int], NoDecode, BeforeValidator(parse_ports)] = frozenset()
+    extra_ports: Annotated[frozenset[int], NoDecode, BeforeValidator(_ports)] = frozenset()
     allow_unsandboxed: bool = False
     agent_name: str = Field(default_factory=socket.gethostname, min_length=1, max_length=100)
 

@@ -15,6 +15,7 @@ from workers.measurement.page_options import PLAIN, PageOptions, Step, Visit
 from workers.measurement.page_rules import page_faults
 from workers.measurement.pair import PairTarget
 from workers.measurement.profile import PROFILES
+from workers.measurement.request_headers import header_fault
 from workers.measurement.target import TargetError
 
 DEFAULT_INTERVAL_S = {Kind.PROBE: 60, Kind.PAGE: 900, Kind.PAIR: 300}
@@ -187,7 +188,8 @@ def _text_fault(settings: MonitorSettings) -> str | None:
 
 
 def _headers_fault(settings: MonitorSettings) -> str | None:
-    return headers_fault(settings.headers)
+    fault = headers_fault(settings.headers)
+    return fault if fault is not None or settings.kind is Kind.PAGE else header_fault(settings.headers)
 
 
 _RULES: dict[str, Callable[[MonitorSettings], str | None]] = {

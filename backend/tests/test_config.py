@@ -52,6 +52,12 @@ def test_lists_are_written_with_commas(configured: Callable[..., Config]) -> Non
     assert config.keys == ("new", "old")
 
 
+@pytest.mark.parametrize("ports", ["80,http", "0", "99999"])
+def test_ports_are_what_agents_take_for_ports(configured: Callable[..., Config], ports: str) -> None:
+    with pytest.raises(ImproperlyConfigured, match=r"FIRSTBYTE_EXTRA_PORTS.*ports from 1 to 65535"):
+        configured(EXTRA_PORTS=ports)
+
+
 @pytest.mark.parametrize("url", ["s3://host", "s3:///bucket", "https://host/bucket", "bucket"])
 def test_a_bucket_has_a_host_and_a_name(configured: Callable[..., Config], url: str) -> None:
     with pytest.raises(ImproperlyConfigured, match="FIRSTBYTE_MEDIA_URL"):

@@ -70,6 +70,14 @@ def is_allowed(port: int, extra_ports: Ports) -> bool:
     return port in ALLOWED_PORTS or port in extra_ports
 
 
+def parse_ports(text: str) -> frozenset[int]:
+    """Ports that an operator names, separated by commas. Raises ValueError for anything else."""
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if any(not part.isdecimal() or not 1 <= int(part[:6]) <= 65535 for part in parts):
+        raise ValueError("must be ports from 1 to 65535, separated by commas")
+    return frozenset(int(part) for part in parts)
+
+
 @lru_cache(maxsize=4096)
 def parse_target(url: str, *, extra_ports: Ports = frozenset()) -> Target:
     """The URL in its canonical form, without fragment. Raises TargetError for what cannot or must not be measured."""

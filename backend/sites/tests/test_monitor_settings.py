@@ -25,6 +25,17 @@ def test_the_defaults_keep_the_rules(kind: Kind) -> None:
     validate(defaults(kind, "https://example.com/", other))
 
 
+@pytest.mark.parametrize("name", ["Accept-Encoding", "Proxy-Connection", "X-" + "a" * 90])
+@pytest.mark.parametrize("kind", Kind)
+def test_what_a_probe_cannot_send_is_refused_before_any_of_its_runs_fails(kind: Kind, name: str) -> None:
+    other = PairTarget(url="https://origin.example.com/") if kind is Kind.PAIR else None
+    settings = replace(defaults(kind, "https://example.com/", other), headers=(Header(name=name, value="x"),))
+    if kind is Kind.PAGE:
+        validate(settings)
+    else:
+        assert set(fault_of(settings)) == {"headers"}
+
+
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
