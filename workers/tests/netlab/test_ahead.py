@@ -44,9 +44,7 @@ def test_what_was_not_ahead_does_not_get_ahead() -> None:
 
 
 def test_who_makes_way_for_others_goes_on_to() -> None:
-    script = (
-        "from workers.tests.netlab.test_ahead import *\nwith with_others() as ahead: print(ahead, *policies())"
-    )
+    script = "from workers.tests.netlab.test_ahead import *\nwith with_others() as ahead: print(ahead, *policies())"
     make_way = partial(os.sched_setscheduler, 0, os.SCHED_IDLE, os.sched_param(0))
     done = subprocess.run([sys.executable, "-c", script], preexec_fn=make_way, capture_output=True, check=True)
     assert done.stdout.split() == [b"0", *[str(os.SCHED_IDLE).encode()] * 2]
