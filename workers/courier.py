@@ -16,6 +16,7 @@ from workers.measurement.routes import HEARTBEAT_INTERVAL_S
 from workers.pulse import MAX_NAMED, About, Pulse
 from workers.service import Service, ServiceError
 from workers.spool import Spool
+from workers.stopping import Stop
 from workers.uploader import Uploader
 
 log = logging.getLogger(__name__)
@@ -37,12 +38,12 @@ class Courier:
         self._bell, self._service, self._pulse, self._look_around = bell, service, pulse, look_around
         self._lost = Recent(MAX_NAMED)
         self._uploader = Uploader(service, spool, self._lost)
-        self._work, self._stop = threading.Event(), threading.Event()
+        self._work, self._stop = threading.Event(), Stop()
         self._progress: queue.Queue[Progress] = queue.Queue(MAX_PROGRESS)
 
     def run(self) -> None:
         """Works until SIGTERM, then sends what lies in the spool once more. Call it in the main thread."""
-        signal.signal(signal.SIGTERM, lambda *_: self._stop.set())
+        self._stop.heed(signal.SIGTERM)
         threading.excepthook = _end_the_process
         uploads = threading.Thread(target=self._upload, name="uploads")
         others = [threading.Thread(target=each, daemon=True) for each in (self._beat, self._tell, self._learn)]

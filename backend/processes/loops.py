@@ -13,6 +13,7 @@ from importlib import import_module
 from django.db import Error, connection
 
 from backend.runs.loop import repeat
+from workers.stopping import Stop
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +47,7 @@ LOOPS: dict[str, Callable[[], Step]] = {
 }
 
 
-def run(loops: Mapping[str, Callable[[], Step]], stop: threading.Event) -> None:
+def run(loops: Mapping[str, Callable[[], Step]], stop: Stop) -> None:
     """Runs all loops until stopped. Each is made here first, so that what it imports is imported once."""
     threads = [
         threading.Thread(target=repeat, args=(name, _guarded(name, make()), stop), name=name)

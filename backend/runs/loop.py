@@ -2,15 +2,14 @@
 
 import logging
 import signal
-import threading
 from collections.abc import Callable
-from types import FrameType
 
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand
 from django.db import Error, close_old_connections, connection
 
 from workers.memory import settle_heap
+from workers.stopping import Stop
 
 log = logging.getLogger(__name__)
 
@@ -28,19 +27,14 @@ class LoopCommand(BaseCommand):
         super().run_from_argv(argv)
 
 
-def stop_on_signals() -> threading.Event:
-    """An event that SIGTERM or SIGINT sets. Only in the main thread."""
-    stop = threading.Event()
-
-    def note(number: int, frame: FrameType | None) -> None:
-        stop.set()
-
-    signal.signal(signal.SIGTERM, note)
-    signal.signal(signal.SIGINT, note)
+def stop_on_signals() -> Stop:
+    """What SIGTERM or SIGINT sets. Only in the main thread."""
+    stop = Stop()
+    stop.heed(signal.SIGTERM, signal.SIGINT)
     return stop
 
 
-def repeat(name: str, step: Callable[[], float], stop: threading.Event) -> None:
+def repeat(name: str, step: Callable[[], float], stop: Stop) -> None:
     """Calls `step` until stopped, waiting the seconds it gives. After a database error it begins a new connection."""
     backoff_s = FIRST_BACKOFF_S
     log.info("%s starts", name)

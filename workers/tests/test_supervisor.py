@@ -35,15 +35,13 @@ def steady():
     return 0
 
 def last():
-    def end(*_):
-        note("others-live" if others_live() else "others-gone")
-        note("last-ended")
-        sys.exit(0)
-    # Who is told of this life may end it at once.
-    signal.signal(signal.SIGTERM, end)
+    # Blocked, since who is told of this life may end it at once: a pause would sleep through what came just before it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     note("last")
-    while True:
-        signal.pause()
+    signal.sigwait([signal.SIGTERM])
+    note("others-live" if others_live() else "others-gone")
+    note("last-ended")
+    return 0
 
 def thrifty():
     if gc.get_freeze_count() > 1_000 and gc.get_threshold()[0] > 700:
@@ -51,10 +49,11 @@ def thrifty():
     signal.pause()
 
 def stubborn():
-    signal.signal(signal.SIGTERM, lambda *_: note("stubborn-asked"))
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
     note("stubborn")
     while True:
-        signal.pause()
+        signal.sigwait([signal.SIGTERM])
+        note("stubborn-asked")
 
 def failing():
     note("failing")

@@ -1,5 +1,4 @@
 import signal
-import threading
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +8,7 @@ from backend.processes import loops
 from backend.processes.loops import LOOPS, Step, run
 from backend.runs.tests.processes import heeds_sigterm, managed
 from backend.testing import START_S, wait_until
+from workers.stopping import Stop
 
 
 def counting(calls: list[str], name: str, step: Callable[[], float]) -> Callable[[], Step]:
@@ -28,7 +28,7 @@ def test_every_loop_that_is_listed_can_be_made() -> None:
 
 def test_a_step_that_fails_ends_neither_its_loop_nor_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "AFTER_FAULT_S", 0.01)
-    stop, calls = threading.Event(), list[str]()
+    stop, calls = Stop(), list[str]()
 
     def fail() -> float:
         raise ValueError("a fault")
@@ -43,7 +43,7 @@ def test_a_step_that_fails_ends_neither_its_loop_nor_the_others(monkeypatch: pyt
 
 
 def test_a_step_waits_for_its_database() -> None:
-    stop, calls = threading.Event(), list[str]()
+    stop, calls = Stop(), list[str]()
 
     def step() -> float:
         if len(calls) < 3:

@@ -1,4 +1,3 @@
-import threading
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -25,6 +24,7 @@ from backend.runs.tests.factories import NOW, make_fleet, make_monitors, make_pe
 from backend.sites.models import Site
 from workers.measurement.messages import Heartbeat
 from workers.measurement.routes import PictureKind
+from workers.stopping import Stop
 
 
 @pytest.mark.django_db
@@ -79,7 +79,7 @@ def test_without_a_broker_claiming_goes_on_and_the_outbox_is_emptied_when_it_is_
 
 
 def test_a_loop_outlives_its_database_and_ends_when_it_is_told_to() -> None:
-    stop, calls = threading.Event(), []
+    stop, calls = Stop(), []
 
     def step() -> float:
         calls.append(1)

@@ -122,7 +122,9 @@ def test_a_server_sends_its_initial_window_and_waits(window: int, ipv6: bool) ->
 def test_packets_come_one_by_one_as_on_a_wire() -> None:
     with network(rtt_ms=20) as lab:
         packets = received(ask(lab, "60000"))
-    assert {seen.packet.payload_bytes for seen in packets[:-1]} == {MSS}
+    # By their place in the stream: on a busy machine the last one may be sent again as a probe for loss (RFC 8985).
+    sizes = {seen.packet.sequence: seen.packet.payload_bytes for seen in packets}
+    assert sorted(sizes.values()) == [60000 % MSS] + 60000 // MSS * [MSS]
 
 
 @undisturbed
