@@ -23,7 +23,7 @@ def test_the_keyboard_reaches_a_table_for_as_long_as_it_has_to_be_scrolled(world
         page.evaluate(WIDE)
         frame = page.get_by_role("region", name=HOSTS)
         expect(frame).to_have_attribute("tabindex", "0")
-        site.expect_no_barrier("scrolled")
+        assert site.axe() == []
 
         frame.focus()
         page.keyboard.press("ArrowRight")
@@ -31,4 +31,4 @@ def test_the_keyboard_reaches_a_table_for_as_long_as_it_has_to_be_scrolled(world
 
         page.set_viewport_size({"width": 2400, "height": 900})
         expect(page.locator(".table-wrap[tabindex]")).to_have_count(0)
-        site.expect_no_barrier("fits")
+        assert site.axe() == []

@@ -15,7 +15,7 @@ from backend.accounts.models import ApiToken
 from backend.accounts.permissions import Role, Scope
 from backend.accounts.queries import token_by_secret
 from backend.cast import Member, join
-from backend.web.tests.browsing import PHONE, browsing
+from backend.web.tests.browsing import DESKTOP, PHONE, browsing
 from backend.web.tests.world import World
 from backend.web.tokens import snippets_of, verdict_of
 
@@ -139,7 +139,7 @@ def test_a_token_without_the_scope_gets_no_snippet_that_fails() -> None:
     ]
 
 
-@pytest.mark.parametrize(("dark", "size"), [(False, (1320, 900)), (True, (1320, 900)), (False, PHONE), (True, PHONE)])
+@pytest.mark.parametrize(("dark", "size"), [(False, DESKTOP), (True, DESKTOP), (False, PHONE), (True, PHONE)])
 def test_the_pages_are_clean_in_a_browser(
     world: World, server: LiveServer, *, dark: bool, size: tuple[int, int]
 ) -> None:
@@ -156,6 +156,14 @@ def test_the_pages_are_clean_in_a_browser(
         expect(page.get_by_role("link", name="Revoke CI of the shop")).to_have_count(1)
         assert site.axe() == []
         assert not site.is_wider_than_window()
+        assert site.complaints == []
+
+
+@pytest.mark.parametrize(("dark", "size"), [(False, DESKTOP), (True, PHONE)])
+def test_the_description_of_the_api_is_clean_in_a_browser(
+    world: World, server: LiveServer, *, dark: bool, size: tuple[int, int]
+) -> None:
+    with browsing(world, server, dark=dark, size=size) as site:
         site.open(reverse("api:docs"))
         assert site.axe() == []
         assert not site.is_wider_than_window()
