@@ -17,7 +17,7 @@ WORKDIR /srv/firstbyte
 COPY manage.py ./
 COPY deploy/compose deploy/compose
 COPY backend backend
-COPY workers/__init__.py workers/memory.py workers/version.py workers/
+COPY workers/__init__.py workers/memory.py workers/stopping.py workers/version.py workers/
 COPY workers/measurement workers/measurement
 COPY workers/diagnosis workers/diagnosis
 RUN python -m compileall -q backend workers manage.py && python manage.py collectstatic --noinput

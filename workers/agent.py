@@ -34,6 +34,7 @@ from workers.skew import ServiceTime, skew_in
 from workers.spool import Spool
 from workers.supervisor import Child, supervise
 from workers.tasks import FINISH_S, Station, import_ahead, make_app, register, serve
+from workers.witness import witness_in
 
 log = logging.getLogger(__name__)
 
@@ -136,6 +137,7 @@ def _measure(post: _Post, config: AgentConfig, bell: Bell, held: Path) -> int:
             loader=None if post.is_probe else instrument,
             shaped_loader=None if post.is_probe else shaped,
             extra_ports=config.extra_ports,
+            witness=None if config.private_targets else witness_in(config.spool_dir),
         )
         app = make_app(config)
         records = Ledger(held / str(os.getpid()), done=spool.run_ids())

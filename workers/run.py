@@ -30,6 +30,7 @@ from workers.measurement.routes import PictureKind
 from workers.measurement.target import PortError, Ports, TargetError, parse_target
 from workers.pauses import LEAST_S, Pauses
 from workers.version import VERSION
+from workers.witness import Witness
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +75,8 @@ class Instruments:
     # The same for pages: `workers.shaped_pages.ShapedLoader`.
     shaped_loader: Loader | None = None
     extra_ports: Ports = frozenset()
+    # Says whose fault a silence is; an agent that measures private addresses has none.
+    witness: Witness | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +105,9 @@ def execute(
         if started_at >= request.expires_at
         else _without_pauses(_measure(request, instruments, _harmless(on_progress)), stood_s())
     )
+    duration_us = clock.monotonic_us() - begun_us
+    if instruments.witness is not None and not isinstance(outcome, Missed):
+        outcome = instruments.witness.heard(outcome, begun_us / 1_000_000)
     result = RunResult(
         run_id=request.run_id,
         monitor_id=request.monitor_id,
@@ -113,7 +119,7 @@ def execute(
         agent=instruments.agent,
         agent_version=VERSION,
         started_at=started_at,
-        duration_us=clock.monotonic_us() - begun_us,
+        duration_us=duration_us,
         outcome=as_sent(outcome),
     )
     return Execution(result=result, pictures=pictures)

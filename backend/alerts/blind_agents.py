@@ -13,12 +13,13 @@ from django.db import transaction
 from django.db.models import Q
 
 from backend.accounts.models import Organisation
-from backend.alerts.judgement.blindness import SILENT, Blind, Expected, Newest, Why, cut_off, idle
+from backend.alerts.judgement.blindness import Blind, Expected, Newest, Why, cut_off, idle
 from backend.alerts.judgement.samples import Sample, Seen, from_us, to_us
 from backend.alerts.models import Blindness, Rule, RuleKind
 from backend.fleet.models import Agent
 from backend.fleet.queries import OFFLINE_AFTER
 from backend.runs.sql import fetch
+from workers.measurement.failure import SILENT
 
 # Of each region; the same monitors in all regions, those that are measured most often and else by chance.
 MONITORS = 100

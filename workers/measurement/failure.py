@@ -69,6 +69,18 @@ class FailureKind(StrEnum):
     INTERNAL_ERROR = "internal_error"
 
 
+# Nothing came back from beyond the agent's own network.
+SILENT = frozenset(
+    {
+        FailureKind.DNS_NOT_FOUND,
+        FailureKind.DNS_SERVER_FAILURE,
+        FailureKind.DNS_TIMEOUT,
+        FailureKind.CONNECT_UNREACHABLE,
+        FailureKind.CONNECT_TIMEOUT,
+    }
+)
+
+
 class _Meaning(NamedTuple):
     stage: Stage
     blame: Blame

@@ -219,7 +219,8 @@ class Zone:
     """What a name server says: addresses by name and type, aliases, and names it fails or keeps silent on.
 
     A name that is in none of them does not exist. `rotating` names give their next address at each question for A.
-    `https` are HTTPS records in their text form; `ttls` are those of names, 60 s where nothing is said.
+    `https` are HTTPS records in their text form; `ttls` are those of names, 60 s where nothing is said. Of names below
+    `domains` it says by whose word (SOA) they do not exist.
     """
 
     a: dict[str, list[str]] = field(default_factory=dict)
@@ -230,6 +231,7 @@ class Zone:
     silent: set[str] = field(default_factory=set)
     https: dict[str, list[str]] = field(default_factory=dict)
     ttls: dict[str, int] = field(default_factory=dict)
+    domains: set[str] = field(default_factory=set)
 
     def answer(self, query: Message) -> Message | None:
         reply = dns.message.make_response(query)
@@ -244,6 +246,10 @@ class Zone:
             reply.set_rcode(dns.rcode.SERVFAIL)
         elif not self._add_records(reply, name, query.question[0].rdtype):
             reply.set_rcode(dns.rcode.NXDOMAIN)
+            domain = name.rpartition(".")[2]
+            if domain in self.domains:
+                soa = f"ns.{domain}. admin.{domain}. 1 1800 900 604800 900"
+                reply.authority.append(dns.rrset.from_text(f"{domain}.", 900, "IN", "SOA", soa))
         return reply
 
     def _add_records(self, reply: Message, name: str, rdtype: dns.rdatatype.RdataType) -> bool:

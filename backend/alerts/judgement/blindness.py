@@ -11,24 +11,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from workers.measurement.domains import registrable
-from workers.measurement.failure import FailureKind
 
 _MINUTE_US = 60_000_000
 # What was seen longer ago says nothing of an agent's network now.
 LATELY_US = 5 * _MINUTE_US
 # Two sites may well be down at once, and all hosts of one.
 LEAST_SITES = 3
-# Nothing came back from beyond the agent's own network.
-SILENT = frozenset(
-    {
-        FailureKind.DNS_NOT_FOUND,
-        FailureKind.DNS_SERVER_FAILURE,
-        FailureKind.DNS_TIMEOUT,
-        FailureKind.CONNECT_UNREACHABLE,
-        FailureKind.CONNECT_TIMEOUT,
-    }
-)
-
 
 # A region and the name of an agent in it.
 AgentKey = tuple[int, str]

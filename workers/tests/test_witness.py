@@ -1,0 +1,196 @@
+"""Whose fault a silence is, by what real name servers say of a name that is nobody's."""
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import dns.message
+import dns.rcode
+import pytest
+from dns.message import Message
+
+from workers.measurement.failure import Blame, FailureKind, failure
+from workers.measurement.messages import Failed, Measured
+from workers.probes.settings import NameServer
+from workers.tests.builders import build_probe
+from workers.tests.servers import Answer, DnsServer, Zone
+from workers.witness import Witness, answers
+
+LOOPBACK = "127.0.0.1"
+SILENCE = Failed(failure=failure(FailureKind.CONNECT_TIMEOUT, "shop.example"))
+MEASURED = Measured(measurement=build_probe())
+
+
+class World:
+    """A network with name servers, which may be cut off, and an agent's clock."""
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.zone = Zone(domains={"com"})
+        self.questions: list[str] = []
+        self.cut = False
+        self.now_s = 1_000.0
+        self.mark = folder / "mark"
+        self._stack = stack
+        self.servers = [self.serve(self._answer)]
+
+    def serve(self, answer: Answer) -> NameServer:
+        return NameServer(address=LOOPBACK, port=self._stack.enter_context(DnsServer(answer)).port)
+
+    def _answer(self, query: Message) -> Message | None:
+        self.questions.append(query.question[0].name.to_text())
+        return None if self.cut else self.zone.answer(query)
+
+    def witness(self) -> Witness:
+        """That of an agent which starts now."""
+        return Witness(self.mark, lambda: self.servers, lambda: self.now_s)
+
+    def blame(self, witness: Witness, outcome: Failed = SILENCE, *, took_s: float = 0) -> Blame:
+        """Who is blamed for a run that ended now."""
+        heard = witness.heard(outcome, self.now_s - took_s)
+        assert isinstance(heard, Failed)
+        return heard.failure.blame
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> Iterator[World]:
+    with ExitStack() as stack:
+        yield World(tmp_path, stack)
+
+
+@pytest.fixture
+def agent(world: World) -> Witness:
+    """One that reached somebody a minute ago."""
+    witness = world.witness()
+    assert witness.heard(MEASURED, world.now_s) == MEASURED
+    world.now_s += 60
+    return witness
+
+
+def test_a_silent_site_is_blamed_while_other_names_are_answered(world: World, agent: Witness) -> None:
+    assert agent.heard(SILENCE, world.now_s) == SILENCE
+    assert len(world.questions) == len(set(world.questions)) == 2
+
+
+def test_nobody_is_blamed_while_the_agent_is_cut_off(world: World, agent: Witness) -> None:
+    world.cut = True
+    heard = agent.heard(SILENCE, world.now_s)
+    assert isinstance(heard, Failed)
+    assert (heard.failure.kind, heard.failure.blame) == (FailureKind.CONNECT_TIMEOUT, Blame.MONITOR)
+    assert heard.failure.detail.startswith(SILENCE.failure.detail.removesuffix("."))
+    assert heard.failure.detail.endswith("The agent's name servers answer for no other name either.")
+    world.cut, world.now_s = False, world.now_s + 60
+    assert agent.heard(SILENCE, world.now_s) == SILENCE
+
+
+def test_an_agent_that_starts_before_its_network_knows_it_too(world: World, agent: Witness) -> None:
+    world.cut = True
+    assert world.blame(world.witness()) is Blame.MONITOR
+
+
+def test_where_names_were_never_answered_their_silence_says_nothing(world: World) -> None:
+    world.cut = True
+    assert world.blame(world.witness()) is Blame.NETWORK
+    assert world.questions == []
+
+
+def test_where_sites_are_reached_and_names_are_not_the_names_say_nothing(world: World, agent: Witness) -> None:
+    world.cut = True
+    world.now_s += 3_600
+    agent.heard(MEASURED, world.now_s)
+    world.now_s += 60
+    assert world.blame(agent) is Blame.NETWORK
+    world.cut = False
+    world.now_s += 3_600
+    agent.heard(MEASURED, world.now_s)
+    world.cut = True
+    world.now_s += 60
+    assert world.blame(agent) is Blame.MONITOR
+
+
+def test_who_reached_somebody_meanwhile_is_not_cut_off(world: World, agent: Witness) -> None:
+    agent.heard(MEASURED, world.now_s)
+    world.cut = True
+    world.now_s += 5
+    assert world.blame(agent, took_s=10) is Blame.NETWORK
+    assert world.blame(agent, took_s=4) is Blame.MONITOR
+
+
+@pytest.mark.parametrize("kind", [FailureKind.CONNECT_REFUSED, FailureKind.STATUS_UNEXPECTED, FailureKind.TLS_ALERT])
+def test_who_answered_is_blamed_whoever_else_is_silent(world: World, agent: Witness, kind: FailureKind) -> None:
+    world.cut = True
+    assert world.blame(agent, Failed(failure=failure(kind))) is Blame.TARGET
+
+
+def test_our_own_faults_stay_ours_and_need_no_witness(world: World, agent: Witness) -> None:
+    asked = len(world.questions)
+    assert world.blame(agent, Failed(failure=failure(FailureKind.INTERNAL_ERROR))) is Blame.MONITOR
+    assert len(world.questions) == asked
+
+
+def test_runs_that_fail_together_share_an_answer(world: World, agent: Witness) -> None:
+    asked = len(world.questions)
+    for _ in range(5):
+        world.blame(agent)
+        world.now_s += 0.9
+    assert len(world.questions) == asked + 1
+    world.now_s += 1
+    world.blame(agent)
+    assert len(world.questions) == asked + 2
+
+
+def test_sites_that_are_reached_cost_a_question_an_hour(world: World) -> None:
+    witness = world.witness()
+    for _ in range(120):
+        witness.heard(MEASURED, world.now_s)
+        world.now_s += 60
+    assert len(world.questions) == 2
+
+
+def test_one_name_server_that_answers_is_enough(world: World) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mute:
+        mute.bind((LOOPBACK, 0))
+        silent, nowhere = NameServer(address=LOOPBACK, port=mute.getsockname()[1]), NameServer(address="::ffff:0:1")
+        assert answers([silent, nowhere, *world.servers])
+        assert not answers([silent, nowhere])
+    assert not answers([])
+
+
+@pytest.mark.parametrize("code", [dns.rcode.SERVFAIL, dns.rcode.REFUSED, dns.rcode.NXDOMAIN, dns.rcode.NOERROR])
+def test_what_a_router_says_by_itself_is_no_answer(world: World, code: dns.rcode.Rcode) -> None:
+    def answer(query: Message) -> Message:
+        reply = dns.message.make_response(query)
+        reply.set_rcode(code)
+        return reply
+
+    assert not answers([world.serve(answer)])
+
+
+def test_nor_is_what_was_not_asked_for(world: World) -> None:
+    def answer(query: Message) -> Message | None:
+        other = dns.message.make_query("other.com.", "A")
+        other.id = query.id
+        return world.zone.answer(other)
+
+    assert not answers([world.serve(answer)])
+
+
+def test_an_address_for_a_name_that_is_nobodys_is_an_answer(world: World) -> None:
+    """Some providers lead who mistypes a name to a page of their own."""
+
+    def answer(query: Message) -> Message:
+        reply = dns.message.make_response(query)
+        name = query.question[0].name
+        reply.answer.append(dns.rrset.from_text(name, 60, "IN", "A", "198.51.100.7"))
+        return reply
+
+    assert answers([world.serve(answer)])
+
+
+def test_a_mark_that_cannot_be_kept_ends_no_run(world: World) -> None:
+    world.mark = world.mark / "of a folder that is not there"
+    witness = world.witness()
+    assert witness.heard(MEASURED, world.now_s) == MEASURED
+    world.cut = True
+    world.now_s += 60
+    assert world.blame(witness) is Blame.NETWORK

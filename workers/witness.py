@@ -1,0 +1,153 @@
+"""Whether this agent's own network leads anywhere, asked of its name servers where a site is silent.
+
+A site that does not answer and an agent that is cut off look alike from inside. But an agent that is cut off hears of
+nobody's names either. The name that is asked for is new each time, so that no cache answers, and below a domain that is
+nobody's site. Who measures private addresses may do so on a network that leads nowhere else, and has no witness.
+
+That names are answered here is kept as a file, since an agent may start before its network does. Where they are not
+although sites are reached, names tell nothing, and nothing is concluded from them.
+"""
+
+import contextlib
+import secrets
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import dns.exception
+import dns.message
+import dns.rcode
+
+from workers.measurement.failure import SILENT, Blame, FailureKind
+from workers.measurement.messages import Failed, Measured
+from workers.probes.names import LocalNames
+from workers.probes.settings import NameServer, NameSettings
+
+# Its zone is signed with opt-out, so that a resolver that knows two neighbours may not conclude that there is nothing
+# in between (RFC 5155, 12.2; RFC 8198, 5.4): it has to ask beyond the own network.
+_DOMAIN = "com."
+_MAX_MESSAGE_BYTES = 4096
+# A resolver asks the domain's servers for it, a few of which may be slow: 99 % are answered within a second.
+_PATIENCE_S, _ROUNDS = 2.0, 2
+# Runs that fail together share an answer.
+_HOLDS_S = 5.0
+_CHECKED_EVERY_S = 3_600.0
+# What stands still when the network goes away in the middle of a run.
+_UNFINISHED = SILENT | {
+    FailureKind.TLS_TIMEOUT,
+    FailureKind.RESPONSE_TIMEOUT,
+    FailureKind.DOWNLOAD_TIMEOUT,
+    FailureKind.PAGE_TIMEOUT,
+}
+
+
+class Witness:
+    """One for each process that measures, for all of its threads. `mark` is the file that says that names are answered
+    here; `servers` are the name servers of the moment."""
+
+    def __init__(
+        self, mark: Path, servers: Callable[[], Sequence[NameServer]], monotonic_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._mark, self._servers, self._monotonic_s = mark, servers, monotonic_s
+        self._lock = threading.Lock()
+        self._reached_s: float | None = None
+        self._checked_s: float | None = None
+        self._answered: tuple[float, bool] | None = None
+
+    def heard(self, outcome: Measured | Failed, begun_s: float) -> Measured | Failed:
+        """The outcome of a run that began then (monotonic clock), without blame for the site if the agent is cut off.
+
+        May wait for four seconds.
+        """
+        if isinstance(outcome, Measured):
+            self._reached()
+            return outcome
+        ours = outcome.failure.blame is Blame.MONITOR
+        if ours or outcome.failure.kind not in _UNFINISHED or not self._is_cut_off(begun_s):
+            return outcome
+        told = f"{outcome.failure.detail.removesuffix('.')}. The agent's name servers answer for no other name either."
+        return replace(outcome, failure=replace(outcome.failure, blame=Blame.MONITOR, detail=told))
+
+    def _is_cut_off(self, begun_s: float) -> bool:
+        if self._reached_s is not None and self._reached_s >= begun_s:
+            return False
+        return self._mark.exists() and not self._answers()
+
+    def _reached(self) -> None:
+        """Somebody answered. Now and then it is looked whether names are as well."""
+        now_s = self._reached_s = self._monotonic_s()
+        with self._lock:
+            if self._checked_s is not None and now_s - self._checked_s < _CHECKED_EVERY_S:
+                return
+            self._checked_s = now_s
+        # What cannot be kept is found out again.
+        with contextlib.suppress(OSError):
+            if self._answers():
+                self._mark.touch(mode=0o600)
+            else:
+                self._mark.unlink(missing_ok=True)
+
+    def _answers(self) -> bool:
+        with self._lock:
+            if self._answered is None or self._monotonic_s() - self._answered[0] >= _HOLDS_S:
+                answered = answers(self._servers())
+                self._answered = (self._monotonic_s(), answered)
+            return self._answered[1]
+
+
+def witness_in(spool_dir: Path) -> Witness:
+    """The witness of an agent, by the name servers of its machine."""
+    return Witness(spool_dir / "names-are-answered", LocalNames(NameSettings()).servers)
+
+
+def answers(servers: Sequence[NameServer]) -> bool:
+    """Whether any of these name servers says of a new name what only the domain's own servers can know."""
+    query = dns.message.make_query(f"{secrets.token_hex(12)}.{_DOMAIN}", "A")
+    with ExitStack() as stack:
+        looks = stack.enter_context(selectors.DefaultSelector())
+        lines = [stack.enter_context(line) for line in map(_line, servers) if line is not None]
+        for line in lines:
+            looks.register(line, selectors.EVENT_READ)
+        for _ in range(_ROUNDS):
+            for line in lines:
+                with contextlib.suppress(OSError):
+                    line.send(query.to_wire())
+            if _hears(looks, query, time.monotonic() + _PATIENCE_S):
+                return True
+    return False
+
+
+def _line(server: NameServer) -> socket.socket | None:
+    family = socket.AF_INET6 if ":" in server.address else socket.AF_INET
+    line = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+    try:
+        line.connect((server.address, server.port))
+    except OSError:
+        line.close()
+        return None
+    return line
+
+
+def _hears(looks: selectors.BaseSelector, query: dns.message.Message, until_s: float) -> bool:
+    while (left_s := until_s - time.monotonic()) > 0:
+        for key, _ in looks.select(left_s):
+            assert isinstance(key.fileobj, socket.socket)
+            with contextlib.suppress(OSError):
+                if _is_knowledge(key.fileobj.recv(_MAX_MESSAGE_BYTES), query):
+                    return True
+    return False
+
+
+def _is_knowledge(data: bytes, query: dns.message.Message) -> bool:
+    """An address, or the domain's word that there is none: routers that are cut off say that of everything, without."""
+    try:
+        reply = dns.message.from_wire(data)
+    except (dns.exception.DNSException, ValueError):
+        return False
+    honest = reply.rcode() in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN)
+    return query.is_response(reply) and honest and bool(reply.answer or reply.authority)
