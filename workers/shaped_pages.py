@@ -58,7 +58,7 @@ def _dialled(request: RunRequest) -> Iterator[str]:
     """Where the page's own host is; a name is looked up only when this is asked for."""
     target = parse_target(request.url, extra_ports=EVERY_PORT)
     mapped = [one.address for one in request.page.host_map if one.host == target.host]
-    yield from mapped or resolve(target.host, target.port)
+    yield from mapped or resolve(target.host, target.port) or ()
 
 
 def marked_page(outcome: Measured | Failed, profile: Profile) -> Measured | Failed:

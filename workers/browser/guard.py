@@ -21,21 +21,21 @@ from workers.measurement.page_options import Visit
 from workers.measurement.page_rules import mapped_ports_fault, page_faults
 from workers.measurement.target import Ports, TargetError, parse_target
 
-Resolve = Callable[[str, int], tuple[str, ...]]
+Resolve = Callable[[str, int], tuple[str, ...] | None]
 
 _KEPT_S = 600.0
 _MAX_NAMES = 1000
 
 
-def resolve(host: str, port: int) -> tuple[str, ...]:
-    """Every address of a host by the system's resolver; none when the name cannot be resolved."""
+def resolve(host: str, port: int) -> tuple[str, ...] | None:
+    """Every address of a host by the system's resolver, of which there may be none; None when it was not told."""
     if host == "localhost" or host.endswith(".localhost"):
         # Chrome does not ask anybody for these (RFC 6761, 6.3), and not every resolver knows them.
         return ("127.0.0.1", "::1")
     try:
         answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return ()
+    except (OSError, UnicodeError) as error:
+        return None if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN else ()
     return tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))
 
 
@@ -98,9 +98,18 @@ class Guard:
             kept = self._verdicts.get(key)
         if kept is not None and self._clock() - kept[0] < _KEPT_S:
             return kept[1]
-        verdict = self._judge(target.host, self._resolve(target.host, target.port))
+        addresses = self._resolve(target.host, target.port)
+        if not addresses:
+            return self._without_address(addresses)
+        verdict = self._judge(target.host, addresses)
         self._keep(key, verdict)
         return verdict
+
+    def _without_address(self, addresses: tuple[str, ...] | None) -> Failure | None:
+        """Not kept: a moment later the name may have one."""
+        if not self._only_private:
+            return None
+        return failure(FailureKind.DNS_SERVER_FAILURE if addresses is None else FailureKind.DNS_NOT_FOUND)
 
     def _keep(self, key: tuple[str, int], verdict: Failure | None) -> None:
         with self._lock:
@@ -112,8 +121,6 @@ class Guard:
         """One bad answer refuses the name. Which one is never told: it would make us a map of the inside."""
         if not all(map(self.may_measure, addresses)):
             return failure(FailureKind.BLOCKED_DESTINATION, host)
-        if self._only_private and not addresses:
-            return failure(FailureKind.DNS_NOT_FOUND)
         if self._only_private and not all(map(self._is_allowed, addresses)):
             return failure(
                 FailureKind.BROWSER_FAILED,

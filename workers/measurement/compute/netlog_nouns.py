@@ -21,6 +21,8 @@ DOCUMENTS = ("main frame", "sub frame")
 NOBODY = "not an origin"
 # The number of Chrome's error for what was given up; they never change.
 ABORTED = -3
+# Chrome's name for what a request hears of any search for a name that came to nothing.
+NOT_RESOLVED = "ERR_NAME_NOT_RESOLVED"
 
 
 @dataclass(slots=True)
@@ -114,14 +116,16 @@ class Opener:
     """A connect job, attempt or QUIC job.
 
     `made_ms` is when it was made, where the log says so. `resolver` is the lookup it waited for, from `dns.begin_ms`
-    on; of several questions `dns` is the longest and `asked_ms` begins the last. `group` is what the pool calls those
-    who may share its connection, all of one `origin`. `manager` made this attempt; a `backup` dials once more when the
-    first job takes long; `address` is where its datagrams went.
+    on, `dns_error` the number of the error in which that ended; of several questions `dns` is the longest and
+    `asked_ms` begins the last. `group` is what the pool calls those who may share its connection, all of one `origin`.
+    `manager` made this attempt; a `backup` dials once more when the first job takes long; `address` is where its
+    datagrams went.
     """
 
     made_ms: int | None = None
     dns: Stretch = field(default_factory=Stretch)
     resolver: int | None = None
+    dns_error: int | None = None
     asked_ms: int | None = None
     sockets: list[int] = field(default_factory=list)
     manager: int | None = None

@@ -24,6 +24,7 @@ class Sockets:
     def __init__(self, log: NetworkLog) -> None:
         self._log = log
         self._lookups: dict[int, Stretch] = {}
+        self._lookup_errors: dict[int, int] = {}
         # Who asked a question about a name that has a source of its own.
         self._askers: dict[int, int] = {}
         self.handlers: Handlers = {
@@ -63,6 +64,7 @@ class Sockets:
         for source, opener in list(log.openers.items()):
             if opener.resolver is not None:
                 self._narrow(opener, self._lookups.get(opener.resolver, Stretch()))
+                opener.dns_error = self._lookup_errors.get(opener.resolver)
             for socket in opener.sockets if opener.manager is not None and opener.manager != source else ():
                 log.adopt(opener.manager or 0, socket)
         idle = [one.source for one in log.sockets.values() if one.connect == one.tls == Stretch() and not one.quic]
@@ -141,6 +143,8 @@ class Sockets:
     def _lookup(self, event: NetEvent) -> None:
         if event.source in self._lookups or len(self._lookups) < MAX_SOURCES:
             self._lookups.setdefault(event.source, Stretch()).mark(event.phase, event.time_ms)
+            if (error := event.number("net_error")) is not None:
+                self._lookup_errors[event.source] = error
 
     # TCP
 

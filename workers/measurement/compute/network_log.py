@@ -7,7 +7,9 @@ from itertools import islice
 
 from workers.measurement.compute.netlog_events import WANTED
 from workers.measurement.compute.netlog_nouns import (
+    ABORTED,
     MAX_SOURCES,
+    NOT_RESOLVED,
     TICK_MS,
     NetHop,
     NetSocket,
@@ -92,7 +94,19 @@ class NetworkLog:
         """Chrome's name (ERR_…) for what ended a request, if anything did."""
         if hop.net_error is None or hop.net_error in _NO_FAILURES:
             return None
-        return self.errors.get(hop.net_error, f"ERR_{-hop.net_error}")
+        name = self._name_of(hop.net_error)
+        return self._vain_search_of(hop) or name if name == NOT_RESOLVED else name
+
+    def _vain_search_of(self, hop: NetHop) -> str | None:
+        """Why the search for a request's name came to nothing: none is there, or whoever was asked told none."""
+        openers = self._openers_of(hop)
+        managers = (self.openers.get(opener.manager or 0) for opener in openers)
+        errors = [one.dns_error for one in (*managers, *openers) if one is not None]
+        told = [error for error in errors if error is not None and error != ABORTED]
+        return self._name_of(told[-1]) if told else None
+
+    def _name_of(self, error: int) -> str:
+        return self.errors.get(error, f"ERR_{-error}")
 
     def first_byte_of(self, hop: NetHop) -> int | None:
         """When the final answer began: over HTTP/1.1 and behind no early one (103) its socket was read, else its head
@@ -162,10 +176,14 @@ class NetworkLog:
 
     def tries_of(self, hop: NetHop) -> list[int]:
         """Every socket that was opened to get this request a connection."""
+        sources = (source for opener in self._openers_of(hop) for source in opener.sockets)
+        return list(dict.fromkeys(islice(sources, _MAX_ATTEMPTS)))
+
+    def _openers_of(self, hop: NetHop) -> list[Opener]:
+        """Everybody who tried to open a connection for it."""
         tries = () if hop.controller is None else self.controllers.get(hop.controller, ())
         openers = [self.openers.get(source) for source in dict.fromkeys([*tries, hop.opener or 0])]
-        sources = (source for opener in openers if opener is not None for source in opener.sockets)
-        return list(dict.fromkeys(islice(sources, _MAX_ATTEMPTS)))
+        return [opener for opener in openers if opener is not None]
 
     def attempts_of(self, hop: NetHop) -> tuple[Wait | None, Wait | None, Wait | None]:
         """What a request spent on connections that came to nothing: its lookup, every attempt, the last handshake."""

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from workers.measurement.captures_page import PageCapture
 from workers.measurement.compute.challenge import challenge_of_page
+from workers.measurement.compute.netlog_nouns import NOT_RESOLVED
 from workers.measurement.compute.page import EMPTY_ERROR_PAGE, Page
 from workers.measurement.failure import Failure, FailureKind, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
@@ -31,12 +32,13 @@ KINDS = {
     "ERR_CONNECTION_TIMED_OUT": FailureKind.CONNECT_TIMEOUT,
     "ERR_TIMED_OUT": FailureKind.CONNECT_TIMEOUT,
     "ERR_ADDRESS_UNREACHABLE": FailureKind.CONNECT_UNREACHABLE,
-    "ERR_INTERNET_DISCONNECTED": FailureKind.CONNECT_UNREACHABLE,
     "ERR_NETWORK_ACCESS_DENIED": FailureKind.CONNECT_UNREACHABLE,
     "ERR_CONNECTION_FAILED": FailureKind.CONNECT_UNREACHABLE,
     "ERR_ADDRESS_INVALID": FailureKind.CONNECT_UNREACHABLE,
-    # An interface of the region's own machine came or went, or the machine slept: Chrome drops what it has open.
+    # An interface of the region's own machine came or went, or the machine slept: Chrome drops what it has open. Or it
+    # has none but its loopback, or the one that it has is down (ENETDOWN).
     "ERR_NETWORK_CHANGED": FailureKind.BROWSER_FAILED,
+    "ERR_INTERNET_DISCONNECTED": FailureKind.BROWSER_FAILED,
     "ERR_NETWORK_IO_SUSPENDED": FailureKind.BROWSER_FAILED,
     "ERR_CONNECTION_RESET": FailureKind.CONNECTION_RESET,
     "ERR_CONNECTION_CLOSED": FailureKind.CONNECTION_RESET,
@@ -68,6 +70,8 @@ KINDS = {
     "ERR_DISALLOWED_URL_SCHEME": FailureKind.INVALID_URL,
     "ERR_INVALID_URL": FailureKind.INVALID_URL,
 }
+# For so long glibc waits for an answer before it asks again (resolv.conf(5), timeout).
+_SILENCE_US = 5_000_000
 _BY_CERTIFICATE = {FailureKind.CERTIFICATE_EXPIRED, FailureKind.CERTIFICATE_UNTRUSTED}
 _MAX_NAME_CHARS = 100
 
@@ -136,12 +140,22 @@ def _net_failure(name: str, capture: PageCapture, measured: PageMeasurement) -> 
     document = document_of(measured)
     if name == "ERR_ABORTED" and document is not None and document.status in WITHOUT_BODY:
         return failure(FailureKind.PAGE_ERROR, f"status {document.status} has no page")
+    if name == NOT_RESOLVED and document is not None and document.failure in KINDS:
+        name = document.failure
     kind = KINDS.get(name)
     if kind in _BY_CERTIFICATE:
         kind = _by_certificate(kind, capture, measured)
+    if kind is FailureKind.DNS_SERVER_FAILURE and _was_silence(document):
+        kind = FailureKind.DNS_TIMEOUT
     if kind is None:
         kind = FailureKind.CERTIFICATE_INVALID if name.startswith("ERR_CERT_") else FailureKind.PAGE_ERROR
     return failure(kind, name)
+
+
+def _was_silence(document: Request | None) -> bool:
+    """The system's resolver has one word for name servers that answer with an error and for those that do not."""
+    lookup = None if document is None else document.timing.dns
+    return lookup is not None and lookup.duration_us >= _SILENCE_US
 
 
 def _by_certificate(kind: FailureKind, capture: PageCapture, measured: PageMeasurement) -> FailureKind:

@@ -6,7 +6,7 @@ from urllib.parse import urljoin
 
 from workers.measurement.compute.exchange import ON_THE_NETWORK, SERVICE_WORKER, SOCKET, Exchange
 from workers.measurement.compute.header_lines import header_of, headers_in
-from workers.measurement.compute.netlog_nouns import DOCUMENTS, NetHop
+from workers.measurement.compute.netlog_nouns import DOCUMENTS, NOT_RESOLVED, NetHop
 from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.untold import answer_in, is_cached
 from workers.measurement.statuses import NOT_MODIFIED, REDIRECTS, WITHOUT_BODY
@@ -34,6 +34,8 @@ def _settle_one(exchange: Exchange, hop: NetHop, log: NetworkLog, told_us: int |
     elif exchange.asker == SERVICE_WORKER and hop.kind in DOCUMENTS:
         # The browser asked before its service worker did.
         exchange.started_us = min(exchange.started_us, hop.started_ms * 1000)
+    if exchange.net_error == NOT_RESOLVED:
+        exchange.net_error = log.failure_of(hop) or NOT_RESOLVED
     _settle_answer(exchange, hop)
     if exchange.ended_us is None and _is_over(hop, told_us):
         _settle_end(exchange, hop, log)

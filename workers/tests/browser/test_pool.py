@@ -193,7 +193,7 @@ def test_directories_of_processes_that_are_gone_are_swept_and_those_of_the_livin
 
 
 def test_without_a_sandbox_only_private_targets_are_loaded() -> None:
-    addresses = {"shop.example": ("93.184.216.34",), "intranet.example": ("10.1.2.3",)}
+    addresses = {"shop.example": ("93.184.216.34",), "intranet.example": ("10.1.2.3",), "untold.example": None}
     guard = Guard(
         allowed=parse_networks("10.0.0.0/8"), only_private=True, resolve=lambda host, _: addresses.get(host, ())
     )
@@ -202,9 +202,23 @@ def test_without_a_sandbox_only_private_targets_are_loaded() -> None:
     assert refusal.kind is FailureKind.BROWSER_FAILED
     assert "FIRSTBYTE_ALLOW_UNSANDBOXED" in refusal.detail
     assert guard.refusal("https://intranet.example/") is None
-    unknown = guard.refusal("https://nowhere.example/")
+    unknown, untold = guard.refusal("https://nowhere.example/"), guard.refusal("https://untold.example/")
     assert unknown is not None
     assert unknown.kind is FailureKind.DNS_NOT_FOUND
+    assert untold is not None
+    assert untold.kind is FailureKind.DNS_SERVER_FAILURE
+
+
+def test_a_name_that_was_not_told_once_is_asked_for_again() -> None:
+    answers = iter([None, (), ("10.1.2.3",)])
+    guard = Guard(allowed=parse_networks("10.0.0.0/8"), only_private=True, resolve=lambda *_: next(answers))
+    refusals = [guard.refusal("https://intranet.example/") for _ in range(4)]
+    assert [refusal and refusal.kind for refusal in refusals] == [
+        FailureKind.DNS_SERVER_FAILURE,
+        FailureKind.DNS_NOT_FOUND,
+        None,
+        None,
+    ]
 
 
 def test_a_name_is_asked_for_once_in_ten_minutes_so_that_the_pages_own_lookup_stays_cold() -> None:

@@ -14,6 +14,7 @@ from workers.measurement.page_options import PageOptions, Protocol
 from workers.tests.builders import build_request
 from workers.tests.captures import store
 from workers.tests.measurement.test_cdp import sent
+from workers.tests.shapes import golden
 
 
 def page_request(**changes: Any) -> RunRequest:
@@ -46,8 +47,23 @@ def test_a_net_error_of_the_document_is_a_failure_with_chromes_word_in_it(name: 
     assert outcome.measurement is not None
 
 
-def test_a_network_of_our_own_that_changed_meanwhile_is_not_blamed_on_the_target() -> None:
-    outcome = outcome_of(replace(GOOD, net_error="ERR_NETWORK_CHANGED", load_seen=False))
+@pytest.mark.parametrize(
+    ("name", "kind", "blame"),
+    [
+        ("site-whose-name-server-fails", FailureKind.DNS_SERVER_FAILURE, Blame.TARGET),
+        ("site-whose-name-server-is-silent", FailureKind.DNS_TIMEOUT, Blame.NETWORK),
+        ("site-without-a-name", FailureKind.DNS_NOT_FOUND, Blame.TARGET),
+    ],
+)
+def test_a_name_that_is_not_told_is_not_said_to_lead_nowhere(name: str, kind: FailureKind, blame: Blame) -> None:
+    outcome = outcome_of(golden.load(name))
+    assert isinstance(outcome, Failed)
+    assert (outcome.failure.kind, outcome.failure.blame) == (kind, blame)
+
+
+@pytest.mark.parametrize("name", ["ERR_NETWORK_CHANGED", "ERR_INTERNET_DISCONNECTED"])
+def test_a_network_of_our_own_that_changed_or_is_not_there_is_not_blamed_on_the_target(name: str) -> None:
+    outcome = outcome_of(replace(GOOD, net_error=name, load_seen=False))
     assert isinstance(outcome, Failed)
     assert outcome.failure.blame is Blame.MONITOR
 

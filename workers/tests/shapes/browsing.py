@@ -82,6 +82,7 @@ class ShapeLab:
         hosts = {urlsplit(url).hostname or "" for url in shape.replies}
         for name in hosts | set(shape.elsewhere):
             self.lab.zone.a[name] = [self.lab.server_address4]
+        self.lab.zone.failing, self.lab.zone.silent = set(shape.failing), set(shape.silent)
         self.lab.zone.https = {name: [record] for name, record in shape.records}
         address = self.lab.server_address4
         process = self.lab.server.popen(

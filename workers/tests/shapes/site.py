@@ -50,7 +50,7 @@ class Shape:
     """A small site. `url` is loaded; `switches` are added to the browser's own.
 
     Every host of a reply is known to the name server; `elsewhere` are names that are known although nothing is served,
-    `records` HTTPS records. `full` asks for the whole Chromium, since the headless shell obeys no hints to connect. Where
+    `failing` those to which it answers with an error, `silent` those to which it does not, `records` HTTPS records. `full` asks for the whole Chromium, since the headless shell obeys no hints to connect. Where
     there is a `repeat`, that second visit is looked at. `rows` and `connections` are what must be seen of it, as
     `table.py` reads it.
     """
@@ -60,6 +60,8 @@ class Shape:
     rows: str
     connections: str
     elsewhere: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
+    silent: tuple[str, ...] = ()
     records: tuple[tuple[str, str], ...] = ()
     switches: tuple[str, ...] = ()
     protocol: Protocol | None = None

@@ -108,6 +108,38 @@ WAYS = {
         """,
         connections="1  one.test:443  http/1.1  1 requests",
     ),
+    "site-without-a-name": Shape(
+        url="https://nobody.test/",
+        replies={"https://one.test/": Reply(body=page("<p>end"))},
+        rows="document  https://nobody.test/  ERR_NAME_NOT_RESOLVED  -  dns=30",
+        connections="",
+    ),
+    # glibc asks twice.
+    "host-whose-name-server-fails": Shape(
+        url="https://one.test/",
+        replies={"https://one.test/": Reply(body=page("<img src=https://broken.test/0.png>"))},
+        failing=("broken.test",),
+        rows="""
+            document  https://one.test/          200 http/1.1                1 opens  dns=30 connect=30 tls=30 send wait=30 download
+            image     https://broken.test/0.png  ERR_NAME_RESOLUTION_FAILED  -        dns=60  by https://one.test/
+        """,
+        connections="1  one.test:443  http/1.1  1 requests",
+    ),
+    "site-whose-name-server-fails": Shape(
+        url="https://broken.test/",
+        replies={"https://one.test/": Reply(body=page("<p>end"))},
+        failing=("broken.test",),
+        rows="document  https://broken.test/  ERR_NAME_RESOLUTION_FAILED  -  dns=60",
+        connections="",
+    ),
+    # And waits for 5 s each time, where the resolver file says nothing else.
+    "site-whose-name-server-is-silent": Shape(
+        url="https://broken.test/",
+        replies={"https://one.test/": Reply(body=page("<p>end"))},
+        silent=("broken.test",),
+        rows="document  https://broken.test/  ERR_NAME_RESOLUTION_FAILED  -  dns=10000",
+        connections="",
+    ),
     "refused-host": Shape(
         url="https://one.test/",
         replies={"https://one.test/": Reply(body=page("<img src=https://closed.test:444/0.png>"))},
