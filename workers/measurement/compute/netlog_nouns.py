@@ -142,6 +142,7 @@ class NetSocket:
     `flights` counts turns from our handshake messages to the server's. `turns` are when the server began to speak after
     we had (`asks`), in what TLS carries where there is TLS, `turn_bytes` what it said then. `origin` is known when it
     says so itself; `older` that it was there before the log began; `wrapped` that it leads through TLS with a proxy.
+    `tls_fault` is for which of BoringSSL's reasons (<openssl/ssl.h>, SSL_R_…) a handshake failed.
     """
 
     source: int
@@ -156,6 +157,7 @@ class NetSocket:
     connect_error: bool = False
     address: str | None = None
     tls_facts: Mapping[str, Any] = field(default_factory=dict)
+    tls_fault: int | None = None
     certificates: tuple[bytes, ...] = ()
     early_data: bool | None = None
     flights: int = 0

@@ -14,6 +14,8 @@ _MAX_PEM_CHARS = 100_000
 MAX_WORD_CHARS = 300
 # A datagram socket belongs to a client socket, which belongs to who dials.
 _MAX_OWNERS = 3
+# What the log calls the library's own errors (ERR_LIB_SSL); others are those of the socket below it.
+_BORINGSSL = 16
 # The search for a name, which Chrome notes before it says who waits for it.
 _LOOKUPS = frozenset({"HOST_RESOLVER_MANAGER_JOB", "HOST_RESOLVER_IMPL_JOB"})
 
@@ -49,6 +51,7 @@ class Sockets:
             "TCP_CONNECT": self._connected,
             "HTTP_TRANSACTION_TUNNEL_SEND_REQUEST": self._tunnel,
             "SSL_CONNECT": self._tls,
+            "SSL_HANDSHAKE_ERROR": self._tls_fault,
             "SSL_CERTIFICATES_RECEIVED": self._certificates,
             "SSL_HANDSHAKE_MESSAGE_SENT": self._we_spoke,
             "SSL_HANDSHAKE_MESSAGE_RECEIVED": self._server_spoke,
@@ -201,6 +204,10 @@ class Sockets:
             socket.tls.mark(event.phase, event.time_ms)
             if event.phase is Phase.END:
                 socket.tls_facts = event.params
+
+    def _tls_fault(self, event: NetEvent) -> None:
+        if (socket := self._of(event)) is not None and event.number("error_lib") == _BORINGSSL:
+            socket.tls_fault = event.number("error_reason")
 
     def _certificates(self, event: NetEvent) -> None:
         found = event.params.get("certificates")

@@ -4,7 +4,7 @@ Zero is the start of the first navigation. Rows are in the order in which the pa
 own.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from workers.measurement.captures_page import BodySeen, PageCapture
@@ -14,7 +14,7 @@ from workers.measurement.compute.exchange import STREAM, Exchange, monotonic_us
 from workers.measurement.compute.join import join
 from workers.measurement.compute.netlog import read_netlog
 from workers.measurement.compute.netlog_events import names_of
-from workers.measurement.compute.netlog_nouns import NetHop
+from workers.measurement.compute.netlog_nouns import NetSocket
 from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.page_rows import row
@@ -42,12 +42,15 @@ _DIRECTLY_US = 50_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """A page load made readable. `addresses` are all that a connection was tried to, for judging where the page led.
-    `is_deaf_to_quic` says that QUIC was tried for the document and not a packet came back.
+    `is_deaf_to_quic` says that QUIC was tried for the document and not a packet came back, `tls_begun` that a
+    handshake of TLS was begun for it over TCP, `tls_fault` for which reason of BoringSSL the last one failed.
     """
 
     measurement: PageMeasurement
     addresses: frozenset[str]
     is_deaf_to_quic: bool = False
+    tls_begun: bool = False
+    tls_fault: int | None = None
 
 
 def compute_page(capture: PageCapture) -> Page:
@@ -89,15 +92,18 @@ def compute_page(capture: PageCapture) -> Page:
         shows_from=body.shows,
         words_us=_words_us(capture, body.words_bytes, zero_us),
     )
+    hop = None if document is None else pairs.get(document - 1)
+    tried = [] if hop is None else [log.sockets[source] for source in log.tries_of(hop) if source in log.sockets]
     return Page(
         measurement=measurement,
         addresses=_addresses(events.exchanges, log),
-        is_deaf_to_quic=document is not None and _is_deaf_to_quic(log, pairs.get(document - 1)),
+        is_deaf_to_quic=_is_deaf_to_quic(tried),
+        tls_begun=any(socket.tls.begin_ms is not None for socket in tried if not socket.quic),
+        tls_fault=next((socket.tls_fault for socket in reversed(tried) if socket.tls_fault is not None), None),
     )
 
 
-def _is_deaf_to_quic(log: NetworkLog, hop: NetHop | None) -> bool:
-    tried = [] if hop is None else [log.sockets[source] for source in log.tries_of(hop) if source in log.sockets]
+def _is_deaf_to_quic(tried: Iterable[NetSocket]) -> bool:
     sessions = [socket for socket in tried if socket.quic]
     return bool(sessions) and not any(session.received_bytes for session in sessions)
 

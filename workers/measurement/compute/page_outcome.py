@@ -12,7 +12,7 @@ from workers.measurement.captures_page import PageCapture
 from workers.measurement.compute.challenge import challenge_of_page
 from workers.measurement.compute.netlog_nouns import NOT_RESOLVED
 from workers.measurement.compute.page import EMPTY_ERROR_PAGE, Page
-from workers.measurement.failure import Failure, FailureKind, failure
+from workers.measurement.failure import Failure, FailureKind, Stage, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
 from workers.measurement.page_options import Protocol
 from workers.measurement.statuses import WITHOUT_BODY
@@ -45,8 +45,8 @@ KINDS = {
     "ERR_CONNECTION_ABORTED": FailureKind.CONNECTION_RESET,
     "ERR_EMPTY_RESPONSE": FailureKind.CONNECTION_RESET,
     "ERR_SOCKET_NOT_CONNECTED": FailureKind.CONNECTION_RESET,
-    "ERR_SSL_PROTOCOL_ERROR": FailureKind.TLS_ALERT,
-    "ERR_SSL_VERSION_OR_CIPHER_MISMATCH": FailureKind.TLS_ALERT,
+    "ERR_SSL_PROTOCOL_ERROR": FailureKind.TLS_FAILED,
+    "ERR_SSL_VERSION_OR_CIPHER_MISMATCH": FailureKind.TLS_FAILED,
     "ERR_SSL_UNRECOGNIZED_NAME_ALERT": FailureKind.TLS_ALERT,
     "ERR_BAD_SSL_CLIENT_AUTH_CERT": FailureKind.TLS_ALERT,
     "ERR_SSL_CLIENT_AUTH_CERT_NEEDED": FailureKind.TLS_ALERT,
@@ -70,8 +70,24 @@ KINDS = {
     "ERR_DISALLOWED_URL_SCHEME": FailureKind.INVALID_URL,
     "ERR_INVALID_URL": FailureKind.INVALID_URL,
 }
+# BoringSSL's reasons, SSL_R_WRONG_VERSION_NUMBER and SSL_AD_REASON_OFFSET: what began as no record of TLS does, and
+# alerts that were received, by their number above this one.
+_NO_TLS, _FIRST_ALERT = 247, 1000
 # For so long glibc waits for an answer before it asks again (resolv.conf(5), timeout).
 _SILENCE_US = 5_000_000
+# What they are called while hands are shaken, while the answer is waited for, and while it comes.
+_ENDS = {
+    FailureKind.CONNECTION_RESET: (
+        FailureKind.CONNECTION_RESET,
+        FailureKind.CONNECTION_RESET,
+        FailureKind.DOWNLOAD_INCOMPLETE,
+    ),
+    FailureKind.CONNECT_TIMEOUT: (
+        FailureKind.TLS_TIMEOUT,
+        FailureKind.RESPONSE_TIMEOUT,
+        FailureKind.DOWNLOAD_TIMEOUT,
+    ),
+}
 _BY_CERTIFICATE = {FailureKind.CERTIFICATE_EXPIRED, FailureKind.CERTIFICATE_UNTRUSTED}
 _MAX_NAME_CHARS = 100
 
@@ -86,7 +102,7 @@ def judge_page(request: RunRequest, capture: PageCapture, page: Page, may_measur
         return Failed(failure=failure(FailureKind.BLOCKED_DESTINATION, "the page, or something on it, leads there"))
     reason = (
         _unheard(request, capture, page)
-        or _broken(request, capture, page.measurement)
+        or _broken(request, capture, page)
         or _challenged(page.measurement)
         or _wrong(request, capture, page.measurement)
     )
@@ -105,7 +121,8 @@ def _unheard(request: RunRequest, capture: PageCapture, page: Page) -> Failure |
     return failure(FailureKind.PROTOCOL_NOT_SPOKEN, "nobody answered over QUIC")
 
 
-def _broken(request: RunRequest, capture: PageCapture, measured: PageMeasurement) -> Failure | None:
+def _broken(request: RunRequest, capture: PageCapture, page: Page) -> Failure | None:
+    measured = page.measurement
     if capture.crashed:
         return failure(FailureKind.PAGE_CRASHED)
     if capture.is_download:
@@ -115,7 +132,7 @@ def _broken(request: RunRequest, capture: PageCapture, measured: PageMeasurement
     if capture.net_error == EMPTY_ERROR_PAGE:
         return None
     if capture.net_error is not None:
-        return _net_failure(capture.net_error, capture, measured)
+        return _net_failure(capture.net_error, capture, page)
     if not capture.load_seen and not _waits_for_black_hole(request, measured):
         # Some interstitials go on asking for as long as one waits.
         return _challenged(measured) or failure(FailureKind.PAGE_TIMEOUT, _unfinished(measured))
@@ -136,7 +153,8 @@ def _waits_for_black_hole(request: RunRequest, measured: PageMeasurement) -> boo
     return any(urlsplit(row.url).hostname in request.page.black_holes for row in open_rows)
 
 
-def _net_failure(name: str, capture: PageCapture, measured: PageMeasurement) -> Failure:
+def _net_failure(name: str, capture: PageCapture, page: Page) -> Failure:
+    measured = page.measurement
     document = document_of(measured)
     if name == "ERR_ABORTED" and document is not None and document.status in WITHOUT_BODY:
         return failure(FailureKind.PAGE_ERROR, f"status {document.status} has no page")
@@ -147,15 +165,34 @@ def _net_failure(name: str, capture: PageCapture, measured: PageMeasurement) -> 
         kind = _by_certificate(kind, capture, measured)
     if kind is FailureKind.DNS_SERVER_FAILURE and _was_silence(document):
         kind = FailureKind.DNS_TIMEOUT
+    if kind is FailureKind.TLS_FAILED:
+        kind = _by_tls_fault(page.tls_fault)
     if kind is None:
         kind = FailureKind.CERTIFICATE_INVALID if name.startswith("ERR_CERT_") else FailureKind.PAGE_ERROR
-    return failure(kind, name)
+    return _broken_off(kind, name, document, page)
+
+
+def _broken_off(kind: FailureKind, name: str, document: Request | None, page: Page) -> Failure:
+    """Chrome has one error for a connection that ends, or is silent, however far the document had come."""
+    if document is None or kind not in _ENDS:
+        return failure(kind, name)
+    shaking, waiting, reading = _ENDS[kind]
+    if document.timing.send is not None:
+        return failure(waiting if document.status is None else reading, name)
+    return failure(shaking, name, stage=Stage.TLS) if page.tls_begun else failure(kind, name)
 
 
 def _was_silence(document: Request | None) -> bool:
     """The system's resolver has one word for name servers that answer with an error and for those that do not."""
     lookup = None if document is None else document.timing.dns
     return lookup is not None and lookup.duration_us >= _SILENCE_US
+
+
+def _by_tls_fault(reason: int | None) -> FailureKind:
+    """Chrome has one error for alerts of the server, for what is no TLS, and for all else that ends a handshake."""
+    if reason == _NO_TLS:
+        return FailureKind.TLS_NOT_SPOKEN
+    return FailureKind.TLS_ALERT if reason is not None and reason >= _FIRST_ALERT else FailureKind.TLS_FAILED
 
 
 def _by_certificate(kind: FailureKind, capture: PageCapture, measured: PageMeasurement) -> FailureKind:

@@ -13,15 +13,18 @@ import trustme
 
 from workers.browser.pool import BrowserPool
 from workers.measurement.connection import Header
-from workers.measurement.failure import Blame, FailureKind
+from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.messages import PageMeasurement, ProgressStage
 from workers.tests.browser import processes
 from workers.tests.browser.conftest import Load, browser_settings, cut_off, failed, measured, page_request
 from workers.tests.browser.sites import Answer, Site, certificate, serving
 from workers.tests.ports import closed_port
+from workers.tests.servers import Peer, Script, Server, finish, response
 from workers.tests.waiting import wait_for
 
 NOW = datetime.now(UTC)
+# RFC 8446, 6.
+HANDSHAKE_FAILURE, INTERNAL_ERROR = 40, 80
 
 
 def kind_of(load: Load, url: str) -> FailureKind:
@@ -167,9 +170,61 @@ def test_a_refused_connection_is_blamed_on_the_target(load: Load) -> None:
     assert outcome.measurement.waterfall.requests[0].failure == "ERR_CONNECTION_REFUSED"
 
 
-def test_plain_http_where_tls_is_expected_is_a_tls_failure(load: Load) -> None:
-    with serving(secure=False) as plain:
-        assert kind_of(load, f"https://localhost:{plain.port}/") is FailureKind.TLS_ALERT
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        (response(status="400 Bad Request"), FailureKind.TLS_NOT_SPOKEN),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", FailureKind.TLS_NOT_SPOKEN),
+        (bytes([21, 3, 3, 0, 2, 2, HANDSHAKE_FAILURE]), FailureKind.TLS_ALERT),
+        (bytes([21, 3, 3, 0, 2, 2, INTERNAL_ERROR]), FailureKind.TLS_ALERT),
+        # A ServerHello of TLS 1.0, which Chrome does not speak; one that is none.
+        (b"\x16\x03\x01\x00\x2a\x02\x00\x00\x26\x03\x01" + bytes(32) + b"\x00\xc0\x13\x00", FailureKind.TLS_FAILED),
+        (b"\x16\x03\x03\x00\x05\x02\x00\x00\x01\x00", FailureKind.TLS_FAILED),
+    ],
+)
+def test_a_handshake_that_fails_says_what_the_server_did(load: Load, said: bytes, kind: FailureKind) -> None:
+    def answer(peer: Peer) -> None:
+        peer.sock.recv(65536)
+        peer.send(said)
+        finish(peer)
+
+    with Server(answer) as server:
+        assert kind_of(load, f"https://localhost:{server.port}/") is kind
+
+
+def cut(peer: Peer) -> None:
+    peer.sock.recv(65536)
+    peer.reset()
+
+
+def close(peer: Peer) -> None:
+    peer.sock.recv(65536)
+    finish(peer)
+
+
+def cut_in_the_middle(peer: Peer) -> None:
+    peer.read_request()
+    peer.send(response(b"<p>" + b"a" * 100_000, headers=("Content-Type: text/html",))[:2_000])
+    peer.pause(0.3)
+    peer.reset()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "script", "kind", "stage"),
+    [
+        ("https", cut, FailureKind.CONNECTION_RESET, Stage.TLS),
+        ("https", close, FailureKind.CONNECTION_RESET, Stage.TLS),
+        ("http", cut, FailureKind.CONNECTION_RESET, Stage.WAIT),
+        ("http", close, FailureKind.CONNECTION_RESET, Stage.WAIT),
+        ("http", cut_in_the_middle, FailureKind.DOWNLOAD_INCOMPLETE, Stage.DOWNLOAD),
+    ],
+)
+def test_a_connection_that_ends_says_how_far_it_had_come(
+    load: Load, scheme: str, script: Script, kind: FailureKind, stage: Stage
+) -> None:
+    with Server(script) as server:
+        seen = failed(load(f"{scheme}://localhost:{server.port}/")).failure
+        assert (seen.kind, seen.stage) == (kind, stage)
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ def kind_of(capture: PageCapture, **changes: Any) -> FailureKind:
 
 
 GOOD = store.load("six-connections")
+# Its document was not even looked for at an address.
+NOWHERE = golden.load("site-without-a-name")
 
 
 def test_a_page_that_loaded_is_measured() -> None:
@@ -40,7 +42,7 @@ def test_a_page_that_loaded_is_measured() -> None:
 
 @pytest.mark.parametrize(("name", "kind"), sorted(KINDS.items()))
 def test_a_net_error_of_the_document_is_a_failure_with_chromes_word_in_it(name: str, kind: FailureKind) -> None:
-    outcome = outcome_of(replace(GOOD, net_error=name, load_seen=False))
+    outcome = outcome_of(replace(NOWHERE, net_error=name))
     assert isinstance(outcome, Failed)
     assert outcome.failure.kind is kind
     assert outcome.failure.detail.endswith(name)
@@ -59,6 +61,35 @@ def test_a_name_that_is_not_told_is_not_said_to_lead_nowhere(name: str, kind: Fa
     outcome = outcome_of(golden.load(name))
     assert isinstance(outcome, Failed)
     assert (outcome.failure.kind, outcome.failure.blame) == (kind, blame)
+
+
+def ended(
+    name: str, *, tls_begun: bool = False, sent: bool = False, answered: bool = False
+) -> tuple[FailureKind, Stage]:
+    """What a connection is said to be that ended so when its document had come so far."""
+    capture = replace(GOOD, net_error=name, load_seen=False)
+    page = compute_page(capture)
+    [document, *others] = page.measurement.waterfall.requests
+    timing = document.timing if sent else replace(document.timing, send=None, wait=None, download=None)
+    document = replace(document, timing=timing, status=document.status if answered else None)
+    waterfall = replace(page.measurement.waterfall, requests=(document, *others))
+    page = replace(page, measurement=replace(page.measurement, waterfall=waterfall), tls_begun=tls_begun)
+    outcome = judge_page(page_request(), capture, page, lambda _: True)
+    assert isinstance(outcome, Failed)
+    return outcome.failure.kind, outcome.failure.stage
+
+
+def test_a_silence_is_told_by_how_far_the_document_had_come() -> None:
+    assert ended("ERR_TIMED_OUT") == (FailureKind.CONNECT_TIMEOUT, Stage.CONNECT)
+    assert ended("ERR_TIMED_OUT", tls_begun=True) == (FailureKind.TLS_TIMEOUT, Stage.TLS)
+    assert ended("ERR_TIMED_OUT", tls_begun=True, sent=True) == (FailureKind.RESPONSE_TIMEOUT, Stage.WAIT)
+    assert ended("ERR_TIMED_OUT", sent=True, answered=True) == (FailureKind.DOWNLOAD_TIMEOUT, Stage.DOWNLOAD)
+
+
+def test_an_end_is_told_by_how_far_the_document_had_come() -> None:
+    assert ended("ERR_CONNECTION_CLOSED", tls_begun=True) == (FailureKind.CONNECTION_RESET, Stage.TLS)
+    assert ended("ERR_CONNECTION_CLOSED", tls_begun=True, sent=True) == (FailureKind.CONNECTION_RESET, Stage.WAIT)
+    assert ended("ERR_CONNECTION_RESET", sent=True, answered=True) == (FailureKind.DOWNLOAD_INCOMPLETE, Stage.DOWNLOAD)
 
 
 @pytest.mark.parametrize("name", ["ERR_NETWORK_CHANGED", "ERR_INTERNET_DISCONNECTED"])
