@@ -44,13 +44,12 @@ _QUEUED_SYN = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Losses:
-    """`certain` lost packets, `disturbed` lost some or had them come out of order. For some of these only time could
-    tell, but the way is too `short`, or our process was too `late`; of some it cannot, since packets `queued`, or came
-    twice (`doubled`), or the server `paced` them. Most of the certain ones are `strange`: more came than they need, and
-    no connection tells whether of this server as much comes where nothing is lost; or the same happens in each."""
+    """`certain` lost packets. Where they only came out of order time alone could tell in some, but the way is too
+    `short`, or our process was too `late`; in some it cannot, since packets `queued`, or came twice (`doubled`), or the
+    server `paced` them. Most of the certain ones are `strange`: more came than they need, and no connection tells
+    whether of this server as much comes where nothing is lost; or the same happens in each."""
 
     certain: tuple[TrialEvidence, ...]
-    disturbed: tuple[TrialEvidence, ...]
     short: bool
     late: bool
     queued: bool
@@ -77,7 +76,6 @@ def losses_of(trials: Sequence[TrialEvidence]) -> Losses:
     strange = [trial for trial in certain if trial not in again and trial.trial not in usual and _has_surplus(trial)]
     return Losses(
         certain=certain,
-        disturbed=(*again, *disturbed),
         short=len(far) < len(overtaken),
         late=late,
         queued=any((_unanswered(trial) and _queues(trial)) or (lost_syn(trial) and unsteady) for trial in trials),

@@ -106,9 +106,6 @@ class PageCase:
     def connection_of(self, row: Request) -> Connection | None:
         return self._connections.get(row.connection or 0)
 
-    def is_own(self, row: Request) -> bool:
-        return self.own(host_of(row.url))
-
     def is_third_party(self, row: Request) -> bool:
         """Whether it is certainly somebody else's: a name at a CDN may be the owner's."""
         host = host_of(row.url)

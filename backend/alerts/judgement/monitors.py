@@ -166,11 +166,6 @@ class MonitorJudge:
     def certificates(self) -> list[CertificateEnds]:
         return [entry.evaluator for entry in self._entries if isinstance(entry.evaluator, CertificateEnds)]
 
-    @property
-    def is_calm(self) -> bool:
-        """Nothing is bad and nothing was told."""
-        return all(not entry.track.memory() for entry in self._entries)
-
     def memory(self) -> Memory:
         """All that has to be known to go on."""
         return {

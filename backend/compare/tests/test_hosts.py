@@ -80,7 +80,7 @@ def test_costs_are_medians_of_connections_and_counts_of_the_period(
     assert set(costs) == {"host-0.example", "host-1.example", "host-2.example"}
     assert (one.loads, one.connections, one.requests, one.bytes_a_load) == (2, 2, 2, 48_000)
     assert (one.dns_us, one.connect_us, one.tls_us) == (8_000, 20_000, 34_000)
-    assert (one.protocol, one.tls_version, one.resumed, one.resumed_known) == ("h2", "TLSv1.3", 0, 2)
+    assert (one.protocol, one.tls_version) == ("h2", "TLSv1.3")
     assert one.certificate_not_after == CERTIFICATE.not_after
     assert (one.used, one.reused_share) == (2, 0.0)
     assert host_costs(monitor, [], NOW - DAY) == []

@@ -86,7 +86,7 @@ def test_another_organisation_does_not_find_them(client: Client, world: World, c
 
 def costs(host: str, **changes: object) -> HostCosts:
     usual: dict[str, object] = dict.fromkeys(HostCosts.__slots__)
-    counts = {"loads": 1, "connections": 1, "used": 1, "requests": 4, "bytes": 100, "resumed": 0, "resumed_known": 0}
+    counts = {"loads": 1, "connections": 1, "used": 1, "requests": 4, "bytes": 100}
     usual |= {"host": host, **counts}
     return HostCosts(**(usual | changes))  # type: ignore[arg-type]  # keyword by keyword is what a test wants
 
