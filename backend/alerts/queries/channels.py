@@ -96,15 +96,8 @@ def deliveries(
 ) -> list[DeliveryRow]:
     """The log of a channel, newest first; `before` is the place of a line that was read already. One statement."""
     wanted = Q(notice__organisation=organisation, channel=channel)
-    return _logged(wanted if before is None else wanted & Q(pk__lt=before), limit)
-
-
-def deliveries_about(organisation: Organisation, about: UUID, limit: int = MAX_LOGGED) -> list[DeliveryRow]:
-    """Who was told of an object, newest first. One statement."""
-    return _logged(Q(notice__organisation=organisation, notice__about=about), limit)
-
-
-def _logged(wanted: Q, limit: int) -> list[DeliveryRow]:
+    if before is not None:
+        wanted &= Q(pk__lt=before)
     rows = Delivery.objects.filter(wanted).select_related("notice", "channel").order_by("-pk")
     return [line_of(one) for one in rows[:limit]]
 
