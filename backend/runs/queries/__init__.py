@@ -1,6 +1,5 @@
 """What is read about runs. Every question starts from the organisation and takes a fixed number of statements."""
 
-from backend.runs.queries.connections import TlsQuantile, p75_tls
 from backend.runs.queries.findings import DeepRun, FoundCause, findings_of_runs, newest_deep_runs, worst_findings
 from backend.runs.queries.history import RunDetail, RunLine, recent_runs, result_of, run_detail
 from backend.runs.queries.hosts import HostCosts, host_costs
@@ -27,7 +26,6 @@ __all__ = [
     "RunState",
     "SeriesPoint",
     "SiteOverview",
-    "TlsQuantile",
     "UploadDetail",
     "findings_of_runs",
     "host_costs",
@@ -35,7 +33,6 @@ __all__ = [
     "long_series",
     "newest_deep_runs",
     "newest_measurements",
-    "p75_tls",
     "pending_run",
     "phase_series",
     "progress",

@@ -1,4 +1,3 @@
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import timedelta
@@ -12,7 +11,6 @@ from backend.runs import queries
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, Run
 from backend.runs.queries import RunState
-from backend.runs.queries.connections import _P75_TLS
 from backend.runs.queries.series import bucket_width
 from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, make_pending
 from backend.runs.tests.results import FAILED, line_of, result_of
@@ -195,34 +193,3 @@ def test_an_agents_last_word_is_not_the_result_itself(fleet: Fleet, monitor: Mon
     assert line.state is RunState.COMPUTING
     assert result_of(pending).run_id == line.run_id
     assert PendingRun.objects.exists()
-
-
-_MANY = """
-INSERT INTO runs_connection
-    (run_id, scheduled_for, number, monitor_id, region_id, host, port, tls_us, requests, preconnected)
-SELECT gen_random_uuid(), %(now)s - n * interval '12 seconds', 1, %(monitor)s, (ARRAY[%(eu)s, %(us)s])[1 + n %% 2],
-    'host-' || n %% 200 || '.example', 443, n %% 1000, 1, false
-FROM generate_series(1, 200000) n
-"""
-
-
-def test_p75_of_tls_over_thirty_days_finds_its_rows_by_the_index(fleet: Fleet, monitor: Monitor) -> None:
-    eu, us = (region.pk for region in fleet.regions)
-    since, host, organisation = NOW - timedelta(days=30), "host-8.example", fleet.organisation
-    with connection.cursor() as cursor:
-        cursor.execute(_MANY, {"now": NOW, "monitor": monitor.pk, "eu": eu, "us": us})
-        cursor.execute("ANALYZE runs_connection")
-        cursor.execute(f"EXPLAIN {_P75_TLS}", {"host": host, "since": since, "organisation": organisation.pk})
-        plan = "\n".join(line for (line,) in cursor.fetchall())
-    by_index = re.findall(r"Index (?:Only )?Scan (?:on|using) runs_connection_\d+_host_region_id", plan)
-    assert len(by_index) >= 4, plan  # 200,000 connections lie in the partitions of four weeks at least
-    found = queries.p75_tls(organisation, host, since)
-    assert [(line.region, line.connections) for line in found] == [("eu", 1_000)]
-    assert found[0].p75_us == 608, "the fourth of 8, 208, 408, 608 and 808, each 200 times"
-
-
-def test_p75_of_tls_leaves_out_what_another_organisation_measured(fleet: Fleet, monitor: Monitor) -> None:
-    _ended(fleet, monitor, minutes_ago=1)
-    since = NOW - timedelta(days=1)
-    assert [line.p75_us for line in queries.p75_tls(fleet.organisation, "shop.example", since)] == [34_000]
-    assert queries.p75_tls(make_fleet_of_another().organisation, "shop.example", since) == []
