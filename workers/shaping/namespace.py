@@ -6,13 +6,11 @@ No name of it is written anywhere, so that nothing is left when this process end
 import ctypes
 import os
 import queue
-import signal
-import subprocess
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from workers.closing import Closing
 from workers.shaping.faults import NotPermittedError, ShapingError
@@ -23,8 +21,6 @@ _CLONE_NEWNET = 0x40000000
 _LIBC = ctypes.CDLL(None, use_errno=True)
 # Of this thread, whatever thread of the process asks.
 _OWN = "/proc/thread-self/ns/net"
-# Its arguments: the process that starts it ($0) and the command.
-_UNLESS_ORPHANED = '[ "$PPID" = "$0" ] && exec "$@" </dev/null'
 _MISSING = (
     "this process may not make a network of its own: it needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW. "
     "Run it as root, or in a container with these capabilities, or measure with the profile 'native'."
@@ -53,7 +49,7 @@ class Here:
 
 
 class Namespace(Closing):
-    """A network namespace with its loopback down. `call` and `popen` act in it, `enter` moves the calling thread to it.
+    """A network namespace with its loopback down. `call` acts in it, `enter` moves the calling thread to it.
 
     Raises NotPermittedError where the process has no right to make one.
     """
@@ -76,26 +72,6 @@ class Namespace(Closing):
         self._orders.put((action, future))
         return future.result()
 
-    def popen(
-        self,
-        command: Sequence[str],
-        *,
-        stdout: int | IO[bytes] | None = None,
-        stderr: int | IO[bytes] | None = None,
-    ) -> subprocess.Popen[bytes]:
-        """Starts a program inside. It is killed when this namespace is closed or this process ends."""
-        ours, theirs = os.pipe()
-        with open(ours, "rb") as guard:
-            try:
-                process = self.call(
-                    lambda: subprocess.Popen(_guarded(command), stdin=theirs, stdout=stdout, stderr=stderr)
-                )
-            finally:
-                os.close(theirs)
-            # Until the program has its own standard input: from then on it cannot outlive us.
-            guard.read()
-        return process
-
     def sysctl(self, name: str, value: str | int) -> None:
         """Sets one of the network's own settings, as `net.ipv4.tcp_no_metrics_save`. Raises ShapingError."""
         path = Path("/proc/sys", *name.split("."))
@@ -105,7 +81,7 @@ class Namespace(Closing):
             raise ShapingError(f"{name} cannot be set in a network: {error.strerror}") from error
 
     def close(self) -> None:
-        """Ends the thread and the programs started by `popen`. Closing again does nothing."""
+        """Ends the thread, and what was started to end with it. Closing again does nothing."""
         if self.fd >= 0:
             self._orders.put(None)
             self._thread.join()
@@ -121,13 +97,6 @@ class Namespace(Closing):
             return
         while (order := self._orders.get()) is not None:
             _carry_out(*order)
-
-
-def _guarded(command: Sequence[str]) -> list[str]:
-    """The command, killed with the thread that starts it, also should this process end before it can ask for that."""
-    signal_name = signal.SIGKILL.name.removeprefix("SIG")
-    asked = ["setpriv", "--pdeathsig", signal_name, "--", "sh", "-c", _UNLESS_ORPHANED]
-    return [*asked, str(os.getpid()), *command]
 
 
 def _carry_out(action: Callable[[], Any], future: "Future[Any]") -> None:

@@ -2,7 +2,7 @@
 
     place = ShapedPlace(PROFILES["3g"])
     engine = Engine(settings, enter=place.enter)     # its thread makes all its sockets inside
-    place.namespace.popen(["chromium", …])           # or: a thread that has entered starts what it likes
+    BrowserPool(settings, enter=place.enter)         # or what else starts its processes in a thread that has entered
     place.close()
 
     place           this machine's network
@@ -62,7 +62,7 @@ class ShapedPlace(Closing):
         self.namespace.enter()
 
     def close(self) -> None:
-        """Ends the programs started by `namespace.popen`; sockets that are still open reach nobody."""
+        """Ends the network: sockets that are still open reach nobody."""
         self._stack.close()
 
     def _join(self) -> tuple[str, bool]:

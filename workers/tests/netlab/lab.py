@@ -6,8 +6,8 @@
         outcome = lab.probe("https://www.lab.test/")              # by an Engine whose thread lives in the client's
 
 - `lab.server`, `lab.client`: the two namespaces. `.call(f)` runs `f` inside and gives what it returns (a socket opened
-  by it stays inside); `.popen(argv)` starts a program inside; `.enter()` moves the calling thread there and all it
-  starts from then on; `.sysctl(name, value)` sets what that network has of its own, as `net.ipv4.tcp_frto`.
+  by it stays inside); `.enter()` moves the calling thread there and all it starts from then on; `.sysctl(name, value)`
+  sets what that network has of its own, as `net.ipv4.tcp_frto`. `start_inside(network, argv)` starts a program in one.
 - `lab.run_server(argv)` gives a Popen; `lab.run_server(function)` runs `function(gone)` in a thread inside the server's
   network, where `gone` is an Event that is set when the lab closes. A program keeps time better than a thread here.
 - Addresses are the same in every lab, since each is a network of its own: `lab.server_address` (`lab.server_address4`,

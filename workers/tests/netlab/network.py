@@ -21,6 +21,7 @@ from workers.shaping.namespace import Namespace
 from workers.shaping.netlink import RouteMetrics
 from workers.shaping.settings import Drop, LinkSettings, Overtaken
 from workers.tests.netlab.capture import Capture
+from workers.tests.netlab.programs import start_inside
 from workers.tests.servers import DnsServer, Zone
 from workers.tests.waiting import wait_for
 
@@ -124,7 +125,7 @@ class LabNetwork:
         """A program, or a function in a thread, inside the server's network. It is ended with the lab."""
         if callable(server):
             return self._run_thread(server)
-        process = self.server.popen(server)
+        process = start_inside(self.server, server)
         self._stack.callback(process.wait)
         self._stack.callback(process.kill)
         return process

@@ -26,6 +26,7 @@ from workers.shaping.cable import INTERFACE
 from workers.shaping.namespace import Namespace
 from workers.tests.browser.conftest import browser_settings, page_request
 from workers.tests.netlab.network import NETWORKS, LabNetwork
+from workers.tests.netlab.programs import start_inside
 from workers.tests.waiting import wait_for
 
 SITE = parse_networks(NETWORKS)
@@ -50,7 +51,7 @@ def lab() -> Iterator[LabNetwork]:
 def hold(network: Namespace, folder: Path, rules: str) -> None:
     file = folder / "rules.nft"
     file.write_text(rules)
-    process = network.popen(["nft", "-f", str(file)], stderr=subprocess.PIPE)
+    process = start_inside(network, ["nft", "-f", str(file)], stderr=subprocess.PIPE)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 0, said
 

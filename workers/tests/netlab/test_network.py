@@ -22,6 +22,7 @@ from workers.shaping.packets import SYN, TCP
 from workers.shaping.settings import Direction, Drop
 from workers.tests.netlab.capture import Seen
 from workers.tests.netlab.network import NAME, LabNetwork
+from workers.tests.netlab.programs import start_inside
 from workers.tests.waiting import undisturbed, wait_for
 
 MSS = 1448
@@ -239,7 +240,8 @@ def test_a_process_killed_at_once_leaves_no_program() -> None:
     script = """
 import os, signal
 from workers.shaping.namespace import Namespace
-print(Namespace("short").popen(["sleep", "1000"]).pid, flush=True)
+from workers.tests.netlab.programs import start_inside
+print(start_inside(Namespace("short"), ["sleep", "1000"]).pid, flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
     for _ in range(10):
@@ -251,7 +253,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 
 def test_a_program_that_cannot_be_started_says_so() -> None:
     with Namespace("short") as network:
-        process = network.popen(["no-such-program"], stderr=subprocess.PIPE)
+        process = start_inside(network, ["no-such-program"], stderr=subprocess.PIPE)
         _, told = process.communicate(timeout=20)
     assert (process.returncode, b"no-such-program" in told) == (127, True)
 

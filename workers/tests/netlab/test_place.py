@@ -27,6 +27,7 @@ from workers.shaping.faults import NotPermittedError
 from workers.shaping.namespace import Namespace
 from workers.shaping.place import ShapedPlace
 from workers.tests.builders import build_request
+from workers.tests.netlab.programs import start_inside
 from workers.tests.servers import DnsServer, Server, Zone, keeping, response
 from workers.tests.waiting import undisturbed
 
@@ -184,7 +185,7 @@ def _look_up(resolver: str, *, by_tcp: bool) -> Message:
 def test_a_program_can_be_started_inside() -> None:
     script = f"import socket; print(len(socket.create_connection(('{SERVER4}', 80)).recv(10)))"
     with machine() as here, here.shaped(parse_profile("-/-/10")) as shaped:
-        process = shaped.namespace.popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
+        process = start_inside(shaped.namespace, [sys.executable, "-c", script], stdout=subprocess.PIPE)
         assert process.communicate(timeout=20)[0] == b"10\n"
 
 

@@ -28,6 +28,7 @@ from workers.measurement.page_options import PageOptions
 from workers.tests.browser.conftest import browser_settings, page_request
 from workers.tests.netlab.lab import Lab
 from workers.tests.netlab.network import NETWORKS
+from workers.tests.netlab.programs import start_inside
 from workers.tests.shapes.serve import AUTHORITY_FILE, write_certificates, write_plan
 from workers.tests.shapes.site import HOSTS, RTT_MS, Shape
 
@@ -85,8 +86,8 @@ class ShapeLab:
         self.lab.zone.failing, self.lab.zone.silent = set(shape.failing), set(shape.silent)
         self.lab.zone.https = {name: [record] for name, record in shape.records}
         address = self.lab.server_address4
-        process = self.lab.server.popen(
-            [sys.executable, "-m", "workers.tests.shapes.serve", str(self._folder), address]
+        process = start_inside(
+            self.lab.server, [sys.executable, "-m", "workers.tests.shapes.serve", str(self._folder), address]
         )
         try:
             self.lab.wait_for_port(443, address)
