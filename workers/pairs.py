@@ -19,6 +19,7 @@ from workers.measurement.failure import Failure, FailureKind, Stage
 from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
 from workers.measurement.pair import DialAddress, Leg, PairTarget, parse_dial_address
 from workers.measurement.request_headers import header_fault
+from workers.measurement.statuses import USUALLY_ACCEPTED
 from workers.measurement.target import Target, TargetError, parse_target
 from workers.probes.agreement import Acquaintances, Speech, Spot, find_out, over_http2
 from workers.probes.engine import Engine
@@ -33,8 +34,6 @@ from workers.probes.stamps import read_clocks
 
 if TYPE_CHECKING:
     from workers.probes.http2 import Http2Conversation
-
-_USUAL_STATUS = range(200, 400)
 
 
 class PairEngine(Engine):
@@ -237,7 +236,7 @@ class PairJourney:
 
     def _judge_answers(self) -> None:
         """An error page is quick: that it is faster than the asset says nothing."""
-        accepted = self.request.accepted_status or _USUAL_STATUS
+        accepted = self.request.accepted_status or USUALLY_ACCEPTED
         for leg, _, recorder in self.seen:
             if recorder.head is None:
                 continue

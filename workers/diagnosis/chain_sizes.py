@@ -6,7 +6,7 @@ from workers.diagnosis.case import REPEATS, Case, Rule, Verdicts
 from workers.diagnosis.chains import Chain, of_use, total_bytes
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.handshakes import chain_exceeds_iw
-from workers.diagnosis.tls_visits import TLS13, chain_of, completed, judged_chain
+from workers.diagnosis.tls_visits import chain_of, completed, judged_chain
 from workers.measurement.evidence import (
     CertificateCompression,
     ChainCertificate,
@@ -25,6 +25,7 @@ from workers.measurement.thresholds import (
     MIN_RTT_US,
     QUIC_FIRST_FLIGHT_BYTES,
 )
+from workers.measurement.tls_records import TLS13
 
 # A first flight of so many times what we sent was stopped by that rule: full datagrams need not fill it quite, and some
 # servers begin one as long as any of it is left.

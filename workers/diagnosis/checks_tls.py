@@ -17,7 +17,6 @@ from workers.diagnosis.resumption import (
 )
 from workers.diagnosis.stapling import refused_staples, staples, useless_staple
 from workers.diagnosis.tls_visits import (
-    TLS13,
     completed,
     first_visits,
     judged_chain,
@@ -28,6 +27,7 @@ from workers.diagnosis.units import counted, size
 from workers.measurement.evidence import Handshake, Trial
 from workers.measurement.finding import FindingId, Severity
 from workers.measurement.thresholds import QUIC_FIRST_FLIGHT_BYTES
+from workers.measurement.tls_records import TLS13
 
 # The longest life of a certificate by the day it is issued on (CA/Browser Forum, ballot SC-081v3).
 _LIFETIMES = (

@@ -6,12 +6,13 @@ from workers.diagnosis.case import REPEATS, Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.full_packets import is_stuck
 from workers.diagnosis.thinking import lead_us
-from workers.diagnosis.tls_visits import AS_BROWSERS, TLS13, completed, speaks_tls13
+from workers.diagnosis.tls_visits import AS_BROWSERS, completed, speaks_tls13
 from workers.diagnosis.weighing import is_blind, is_late, lost_in_handshake, unrepeated
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.thresholds import LEAST_RTT
+from workers.measurement.tls_records import TLS13
 
 # The public key of ML-KEM-768 alone takes 1,184 bytes (FIPS 203): a smaller hello did not bring it.
 MIN_HYBRID_HELLO_BYTES = 1_184

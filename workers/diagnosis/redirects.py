@@ -11,10 +11,10 @@ from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.messages import Hop
+from workers.measurement.statuses import REDIRECTS
 from workers.measurement.target import DEFAULT_PORTS
 from workers.measurement.timing import Phases, phases_of
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PAGE = range(200, 300)
 _TOLD = 5
 
@@ -178,7 +178,7 @@ def _joined(host: str, location: str) -> str:
 
 
 def _redirects(status: int | None) -> bool:
-    return status in _REDIRECTS
+    return status in REDIRECTS
 
 
 def _secure_headers(case: Case) -> tuple[Header, ...]:

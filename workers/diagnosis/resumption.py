@@ -9,7 +9,6 @@ from workers.diagnosis.full_packets import fell_silent
 from workers.diagnosis.thinking import THOUGHTFUL, first_think_us
 from workers.diagnosis.tls_visits import (
     AS_BROWSERS,
-    TLS13,
     browsers_start_early,
     completed,
     first_visits,
@@ -18,6 +17,7 @@ from workers.diagnosis.tls_visits import (
 from workers.measurement.evidence import Depth, EarlyData, Handshake, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.tls_records import TLS13
 
 # So many attempts that all failed prove that none succeeds; flaky needs more.
 MIN_ATTEMPTS = 5

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from workers.diagnosis.case import Case
 from workers.measurement.evidence import ChainCertificate, Handshake, Trial, TrialEvidence
+from workers.measurement.tls_records import TLS13
 
-TLS13 = "TLSv1.3"
 # Connections whose ClientHello is a browser's on a first visit.
 AS_BROWSERS = (Trial.FULL, Trial.DELAYED_ACK, Trial.HTTP2)
 # The same, where those cannot be had: without the hybrid key share.

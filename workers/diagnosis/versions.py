@@ -4,7 +4,6 @@ from workers.diagnosis.case import Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.tls_visits import (
     AS_BROWSERS,
-    TLS13,
     browsers_start_early,
     completed,
     false_start_possible,
@@ -12,6 +11,7 @@ from workers.diagnosis.tls_visits import (
 )
 from workers.measurement.evidence import Depth, Handshake
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.tls_records import TLS13
 
 # Chrome, Firefox, Safari and Edge refuse these since 2020 (RFC 8996 forbids them).
 _REFUSED = frozenset({"SSLv3", "TLSv1", "TLSv1.0", "TLSv1.1"})

@@ -6,3 +6,5 @@ WITHOUT_BODY = frozenset({204, 205})
 NOT_MODIFIED = 304
 # Those whose `Location` is followed.
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
+# What a monitor takes for an answer of its page where nobody chose statuses.
+USUALLY_ACCEPTED = range(200, 400)

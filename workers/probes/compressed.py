@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 from workers.measurement.captures_probe import HandshakeCapture
 from workers.measurement.compute.handshake_messages import COMPRESSIONS, hello_retried
 from workers.measurement.failure import FailureKind, Stage
+from workers.measurement.tls_records import TLS13
 from workers.probes.bindings import Notes
 from workers.probes.faults import ProbeError
 from workers.probes.inflating import why_spoilt
@@ -75,7 +76,7 @@ async def hear_certificates(wire: Wire, host: str, protocols: tuple[bytes, ...])
         flights_sent_ns=(left_ns,),
         own_ns=own_ns,
         reads=len(recorder.reads),
-        version="TLSv1.3",
+        version=TLS13,
         cipher=client.cipher,
         staple=None,
     )

@@ -8,6 +8,7 @@ from workers.measurement.connection import Header
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.messages import Kind, ProgressStage, RunRequest
 from workers.measurement.nouns import noun
+from workers.measurement.statuses import REDIRECTS
 from workers.measurement.target import Target
 from workers.probes.answer import Reader, receive_answer, said_unasked
 from workers.probes.body_text import TextFinder
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from workers.probes.http2 import Http2Conversation
 
 Tell = Callable[[ProgressStage], None] | None
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 # What comes over the wire for a body within its limit: chunks of one byte carry five of framing and more.
 WIRE_FACTOR = 8
 # What of a body we can read ourselves.
@@ -167,7 +167,7 @@ def redirects(head: Head, request: RunRequest) -> bool:
     """
     if request.kind is Kind.PAIR or head.status in request.accepted_status:
         return False
-    return head.status in _REDIRECTS and head.first("location") is not None
+    return head.status in REDIRECTS and head.first("location") is not None
 
 
 def request_bytes(

@@ -21,6 +21,7 @@ from workers.measurement.connection import Header
 from workers.measurement.evidence import CertificateFault, Trial
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.target import Target
+from workers.measurement.tls_records import TLS13
 from workers.probes.bindings import Notes
 from workers.probes.faults import TIMEOUTS, ProbeError, broken_fault, connect_fault
 from workers.probes.http1 import MAX_HEAD_BYTES, Head, printable
@@ -269,7 +270,7 @@ class _Talk:
             flights_sent_ns=(recorder.writes[0].at_ns,),
             own_ns=self._own_ns,
             reads=len(recorder.reads),
-            version="TLSv1.3",
+            version=TLS13,
             cipher=self._quic.cipher,
             protocol=event.alpn_protocol,
             chain=chain,

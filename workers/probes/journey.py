@@ -15,6 +15,7 @@ from workers.measurement.messages import ProgressStage, RunRequest
 from workers.measurement.nouns import noun
 from workers.measurement.pair import DialAddress
 from workers.measurement.request_headers import header_fault
+from workers.measurement.statuses import USUALLY_ACCEPTED
 from workers.measurement.target import Target, TargetError, parse_target
 from workers.probes.exchange import Asking, Exchange, conversation, redirects, speaks_http2
 from workers.probes.faults import ProbeError
@@ -27,9 +28,6 @@ from workers.probes.recorder import HopRecorder
 from workers.probes.stamps import read_clocks
 
 MAX_REDIRECTS = 10
-_USUAL_STATUS = range(200, 400)
-
-
 # What becomes of a ClientHello that some box on the way cannot take (two packets, a key share nobody had before).
 _HELLO_DIED = frozenset({FailureKind.CONNECTION_RESET, FailureKind.TLS_TIMEOUT, FailureKind.TLS_ALERT})
 _HANDSHAKE_RECORD = 22
@@ -243,7 +241,7 @@ class Journey:
         challenge = challenge_by_headers(head.status, head.headers)
         if challenge is not None:
             raise ProbeError(FailureKind.PAGE_CHALLENGE, str(challenge))
-        if head.status not in (self.request.accepted_status or _USUAL_STATUS):
+        if head.status not in (self.request.accepted_status or USUALLY_ACCEPTED):
             raise ProbeError(FailureKind.STATUS_UNEXPECTED, str(head.status))
         if self.request.body_text and (exchange.finder is None or not exchange.finder.found):
             raise ProbeError(FailureKind.TEXT_MISSING, repr(self.request.body_text[:80]))

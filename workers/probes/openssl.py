@@ -13,6 +13,7 @@ from OpenSSL import SSL, crypto
 from workers.measurement.compute.remembered import remembered
 from workers.measurement.evidence import CertificateFault
 from workers.measurement.nouns import noun
+from workers.measurement.tls_records import TLS13
 from workers.probes.bindings import (
     Notes,
     Pipe,
@@ -32,7 +33,6 @@ _CLASSICAL_GROUPS = "X25519:P-256"
 # A browser's order, and the cheaper hash first: a server that takes ours is measured with what its visitors get.
 SUITES = b"TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256"
 _MAX_CHAIN = 16
-_MODERN = "TLSv1.3"
 _MESSAGE_HEADER_BYTES = 4
 # What OpenSSL puts on top of the reason since 3.2.
 _SAYS_NOTHING = "record layer failure"
@@ -156,7 +156,7 @@ def certificates_of(message: bytes, version: str) -> tuple[bytes, ...]:
     Remembered, because the same site is asked every minute: so its certificates are in memory once.
     """
     found: list[bytes] = []
-    modern = version == _MODERN
+    modern = version == TLS13
     # A context, empty from a server, and the length of the list; only TLS 1.3 has the context, and extensions.
     at = _MESSAGE_HEADER_BYTES + (4 + message[_MESSAGE_HEADER_BYTES] if modern else 3)
     while at < len(message):

@@ -8,12 +8,13 @@ from OpenSSL import SSL
 
 from workers.measurement.compute.handshake_messages import tickets_of
 from workers.measurement.evidence import Trial
+from workers.measurement.tls_records import TLS13
 from workers.probes.bindings import max_early_data_bytes
 from workers.probes.recorder import HopRecorder
 
 _MAX_SESSIONS = 24
-_MODERN = "TLSv1.3"
-_OLD = frozenset({Trial.TLS12, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID})
+# Whose connections offer no TLS 1.3.
+OLD = frozenset({Trial.TLS12, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID})
 # Whose sessions are continued by ticket.
 _BY_TICKET = frozenset({Trial.TLS12, Trial.TLS12_TICKET})
 # Whose sessions a trial takes up.
@@ -36,7 +37,7 @@ class _Kept:
 
     def fits(self, kind: Trial, early_bytes: int) -> bool:
         if kind is Trial.EARLY_DATA:
-            return self.kind not in _OLD and max_early_data_bytes(self.session) >= early_bytes
+            return self.kind not in OLD and max_early_data_bytes(self.session) >= early_bytes
         return self.kind in _SOURCES.get(kind, ())
 
 
@@ -65,7 +66,7 @@ class Sessions:
         if done is None or notes is None or session is None or len(self._kept) >= _MAX_SESSIONS:
             return
         ticket = tickets_of(tuple(notes.messages), done.version).number > 0
-        if not ticket and (done.version == _MODERN or (kind in _BY_TICKET and not done.resumed)):
+        if not ticket and (done.version == TLS13 or (kind in _BY_TICKET and not done.resumed)):
             return
         same = done.resumed and not ticket and taken_turn is not None
         self._kept.append(_Kept(kind, session, taken_turn if same and taken_turn is not None else self.turn))

@@ -23,7 +23,7 @@ from workers.probes.link import Kit, Link, Manner
 from workers.probes.loop import DeadlineError
 from workers.probes.openssl import HTTP2, HTTP11, Offer
 from workers.probes.recorder import HopRecorder
-from workers.probes.sessions import Sessions
+from workers.probes.sessions import OLD, Sessions
 from workers.probes.stamps import read_clocks
 from workers.probes.turns import Http1Turns, Http2Turns, Turns
 from workers.probes.wire import Acks
@@ -31,7 +31,6 @@ from workers.probes.wire import Acks
 PAUSE_NS = 2_000_000_000
 # Enough of a body to see how it is sent; the journey has seen all of it.
 _ENOUGH_BYTES = 1024 * 1024
-_OLD = frozenset({Trial.TLS12, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +108,7 @@ class Visit:
         kind = self.step.trial
         offer = Offer(
             classical=kind is Trial.CLASSICAL or (self.place.classical and kind is not Trial.FULL),
-            tls13=kind not in _OLD,
+            tls13=kind not in OLD,
             tickets=self.step.tickets and kind is not Trial.TLS12_SESSION_ID,
             protocols=(*HTTP2, *HTTP11) if kind is Trial.HTTP2 else self.place.protocols,
             session=session,

@@ -15,7 +15,7 @@ from workers.measurement.compute.page import EMPTY_ERROR_PAGE, Page
 from workers.measurement.failure import Failure, FailureKind, Stage, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
 from workers.measurement.page_options import Protocol
-from workers.measurement.statuses import WITHOUT_BODY
+from workers.measurement.statuses import USUALLY_ACCEPTED, WITHOUT_BODY
 from workers.measurement.waterfall import Request
 
 Judge = Callable[[str], bool]
@@ -237,7 +237,9 @@ def _named(url: str) -> str:
 def _wrong(request: RunRequest, capture: PageCapture, measured: PageMeasurement) -> Failure | None:
     document = document_of(measured)
     status = None if document is None else document.status
-    accepted = status in request.accepted_status if request.accepted_status else status is None or 200 <= status < 400
+    accepted = (
+        status in request.accepted_status if request.accepted_status else status is None or status in USUALLY_ACCEPTED
+    )
     if not accepted:
         return failure(FailureKind.STATUS_UNEXPECTED, str(status))
     if request.page.protocol is not None and document is not None and not _speaks(document, request.page.protocol):
