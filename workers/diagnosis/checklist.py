@@ -1,13 +1,12 @@
 """ "Is TLS fast yet" for one site: all columns in their order, each with its answer and the evidence in words."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from workers.diagnosis import checks_http, checks_tls
+from workers.diagnosis.asking import OnFault
 from workers.diagnosis.checks import Check as Ask
 from workers.diagnosis.checks import Judged, Told, not_applicable, unknown
 from workers.measurement.finding import Answer, Check, CheckColumn
-
-OnFault = Callable[[Ask, Exception], None]
 
 _ASKED: Mapping[CheckColumn, Ask] = {
     CheckColumn.SESSION_IDS: checks_tls.session_ids,

@@ -1,7 +1,5 @@
 """One probe's evidence in, its diagnosis out. Asks every rule; what they say is ordered in `order`."""
 
-import logging
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from workers.diagnosis import (
@@ -20,6 +18,7 @@ from workers.diagnosis import (
     trust,
     versions,
 )
+from workers.diagnosis.asking import OnFault, all_said, log_fault
 from workers.diagnosis.case import Case, Rule
 from workers.diagnosis.checklist import checklist
 from workers.diagnosis.checks import Judged
@@ -45,15 +44,7 @@ RULES: tuple[Rule, ...] = (
     *protocols.RULES,
     *answers.RULES,
 )
-# What to do when a rule itself is at fault.
-OnFault = Callable[[Callable[..., object], Exception], None]
 _UNMEASURED = frozenset({NotJudgedReason.NOT_MEASURED, NotJudgedReason.NEEDS_DEEP_PROBE})
-_log = logging.getLogger(__name__)
-
-
-def log_fault(rule: Callable[..., object], error: Exception) -> None:
-    """One rule that is wrong must not take the others' findings with it; its error stands in the log."""
-    _log.error("rule %s failed: its cause is neither found nor excluded", rule.__qualname__, exc_info=error)
 
 
 def diagnose(evidence: ProbeEvidence, hops: tuple[Hop, ...] = (), *, on_fault: OnFault = log_fault) -> Diagnosis:
@@ -63,7 +54,7 @@ def diagnose(evidence: ProbeEvidence, hops: tuple[Hop, ...] = (), *, on_fault: O
 
 
 def _judged(case: Case, on_fault: OnFault) -> Diagnosis:
-    said = tuple(_said(case, on_fault))
+    said = tuple(all_said(RULES, case, on_fault))
     findings = findings_in_order(one for one in said if isinstance(one, Finding))
     asked = (_without_promise(case, one) for one in said if isinstance(one, NotJudged) and _is_asked(case, one))
     not_judged = open_questions(asked, findings)
@@ -85,11 +76,3 @@ def _without_promise(case: Case, one: NotJudged) -> NotJudged:
     failed = all(trial.failure is not None for trial in case.evidence.trials)
     promised = one.reason is NotJudgedReason.NEEDS_DEEP_PROBE
     return replace(one, reason=NotJudgedReason.NOT_MEASURED) if failed and promised else one
-
-
-def _said(case: Case, on_fault: OnFault) -> Iterator[Finding | NotJudged]:
-    for rule in RULES:
-        try:
-            yield from tuple(rule(case))
-        except Exception as error:
-            on_fault(rule, error)

@@ -3,8 +3,9 @@
 import math
 from collections.abc import Mapping
 
+from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
-from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, header, told
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, header, told
 from workers.diagnosis.page_line import sooner_by_fewer_us
 from workers.diagnosis.page_rendering import named
 from workers.diagnosis.slow_start import further_flights
@@ -52,7 +53,7 @@ def is_plain_text(row: Request) -> bool:
     return _is_text(row.mime_type or "") and not encoded and (row.transferred_bytes or 0) >= (row.body_bytes or 0)
 
 
-def uncompressed(case: PageCase) -> PageVerdicts:
+def uncompressed(case: PageCase) -> Verdicts:
     """page.uncompressed: the site's own texts come as they are, and something waited for the bytes."""
     rows = [row for row in case.rows if is_plain_text(row) and not case.is_third_party(row)]
     known = {one.request: one for one in case.page.texts}
@@ -77,7 +78,7 @@ def uncompressed(case: PageCase) -> PageVerdicts:
     )
 
 
-def oversized(case: PageCase) -> PageVerdicts:
+def oversized(case: PageCase) -> Verdicts:
     """page.image_oversized: pictures with far more pixels than any visitor is shown. A drawing has none."""
     answers = (row for row in case.rows if row.redirected_to is None and not case.is_third_party(row))
     rows = {row.number: row for row in answers if "svg" not in (row.mime_type or "").lower()}

@@ -16,7 +16,6 @@ from workers.measurement.web_address import host_of
 
 # Whether a host is the site's own to change; third parties' are not.
 IsOwn = Callable[[str], bool]
-PageVerdicts = Iterable[Finding | NotJudged]
 HIGH_US = 200_000
 MEDIUM_US = 50_000
 # A finding speaks of so many rows by number.

@@ -6,8 +6,9 @@ from functools import partial
 from itertools import chain
 
 from workers.diagnosis import page_line
+from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
-from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told, unjudged
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
 from workers.diagnosis.page_hosts import opening_us, ready_us
 from workers.diagnosis.page_paths import LargestPaint
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
@@ -20,7 +21,7 @@ MIN_LATE_US = 100_000
 _ONE_AT_A_TIME = frozenset({"http/1.0", "http/1.1"})
 
 
-def late(case: PageCase) -> PageVerdicts:
+def late(case: PageCase) -> Verdicts:
     """page.lcp_late: the browser learnt late that it needs the largest picture."""
     largest, hint_us = case.largest, case.hint_us
     if largest is None or not largest.is_picture or hint_us is None or largest.asked_us - hint_us < MIN_LATE_US:
@@ -120,7 +121,7 @@ def _is_named_by_script(case: PageCase, asked: Request) -> bool:
     )
 
 
-def preconnect(case: PageCase) -> PageVerdicts:
+def preconnect(case: PageCase) -> Verdicts:
     """page.preconnect_missing: a paint waited for a connection that a hint would have opened before. One a host.
 
     Where the largest picture was found late, a hint for the picture itself opens its connection too.

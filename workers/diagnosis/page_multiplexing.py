@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
-from workers.diagnosis.page_case import HIGH_US, PageCase, PageVerdicts, numbers_of, severity, unjudged
+from workers.diagnosis.page_case import HIGH_US, PageCase, numbers_of, severity, unjudged
 from workers.diagnosis.page_hosts import PageHost, full_handshakes, hosts_of, opening_us
 from workers.measurement.connection import Connection
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, Severity
@@ -17,7 +18,7 @@ _OLD = "http/1.1"
 MIN_REQUESTS = 6
 
 
-def hosts(case: PageCase) -> PageVerdicts:
+def hosts(case: PageCase) -> Verdicts:
     """http.h2_missing or page.extra_hosts_and_lost_mux, for each of the site's own hosts."""
     main = "" if case.document is None else host_of(case.document.url)
     for host in hosts_of(case.page):

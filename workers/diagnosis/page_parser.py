@@ -1,7 +1,8 @@
 """The rule on what the parser had to stop at before it came to the largest picture."""
 
+from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
-from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told, unjudged
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
 from workers.diagnosis.page_paths import CLOCKS_US, DIRECTLY_US, LargestPaint
 from workers.diagnosis.page_rendering import named
 from workers.measurement.finding import FindingId
@@ -10,7 +11,7 @@ from workers.measurement.waterfall import Blocking, Request, RowFlag
 _NAMED = 5
 
 
-def held(case: PageCase) -> PageVerdicts:
+def held(case: PageCase) -> Verdicts:
     """page.lcp_held: files in the body stopped the parser ahead of the largest picture, which had come by then."""
     largest, lcp_us = case.largest, case.page.vitals.lcp_us
     rows = [] if largest is None or lcp_us is None else _holders(case, largest, lcp_us)

@@ -2,9 +2,10 @@
 
 from itertools import pairwise
 
+from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts
 from workers.diagnosis.hsts import hsts_of_journey
-from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, told
 from workers.measurement.finding import FindingId
 from workers.measurement.waterfall import Request, ResourceType, RowFlag
 from workers.measurement.web_address import host_of
@@ -16,7 +17,7 @@ MAX_READING_US = 1_000_000
 _ASIDE = frozenset({RowFlag.FRAME, RowFlag.PREFETCH, RowFlag.PRELOAD})
 
 
-def redirects(case: PageCase) -> PageVerdicts:
+def redirects(case: PageCase) -> Verdicts:
     """http.redirect_cost: the address leads to another one before it leads to the page.
 
     What a later step would need anyway is no cost of an earlier one: its connection, or the lookup of its name.

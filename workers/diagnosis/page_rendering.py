@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
-from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, told, unjudged
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
 from workers.diagnosis.page_paths import GONE_US
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
 from workers.measurement.waterfall import Request
@@ -13,7 +14,7 @@ from workers.measurement.web_address import host_of
 _NAMED = 5
 
 
-def third_parties(case: PageCase) -> PageVerdicts:
+def third_parties(case: PageCase) -> Verdicts:
     """page.third_party_blocking: somebody else's server decides when the page is painted. One finding a host."""
     rows = [row for row in case.blocking if case.is_third_party(row)]
     if doubt := _doubt(case, rows):
@@ -24,7 +25,7 @@ def third_parties(case: PageCase) -> PageVerdicts:
         yield from _blocking(case, FindingId.PAGE_THIRD_PARTY_BLOCKING, hosts[host], host)
 
 
-def render_blocking(case: PageCase) -> PageVerdicts:
+def render_blocking(case: PageCase) -> Verdicts:
     """page.render_blocking: style sheets and scripts of the site's own that the first paint waits for."""
     rows = [row for row in case.blocking if not case.is_third_party(row)]
     if doubt := _doubt(case, rows, is_late=_is_late(case)):

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts
-from workers.diagnosis.page_case import MEDIUM_US, PageCase, PageVerdicts, header, is_answered, severity, told
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, header, is_answered, severity, told
 from workers.diagnosis.page_paths import GONE_US, PaintPath
 from workers.diagnosis.page_rendering import named
 from workers.measurement.finding import FindingId, Severity
@@ -24,7 +25,7 @@ _MIN_PICTURE_BYTES = 1_000
 _HEURISTIC = 0.1
 
 
-def uncached(case: PageCase) -> PageVerdicts:
+def uncached(case: PageCase) -> Verdicts:
     """page.uncached: the site's own files that a returning visitor's browser has to ask for again."""
     rows = [row for row in case.rows if _is_asked_again(row) and not case.is_third_party(row)]
     seen = _is_seen(case, rows)

@@ -3,7 +3,7 @@
 What is mended in one place comes before what takes more: connections, then bytes, then what need not block at all.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from workers.diagnosis import (
     page_bytes,
@@ -14,13 +14,14 @@ from workers.diagnosis import (
     page_rendering,
     page_returning,
 )
-from workers.diagnosis.diagnose import OnFault, log_fault
+from workers.diagnosis.asking import OnFault, all_said, log_fault
+from workers.diagnosis.case import Verdicts
 from workers.diagnosis.order import findings_in_order, open_questions
-from workers.diagnosis.page_case import IsOwn, PageCase, PageVerdicts, case_of
+from workers.diagnosis.page_case import IsOwn, PageCase, case_of
 from workers.measurement.finding import Diagnosis, Finding, NotJudged
 from workers.measurement.messages import PageMeasurement
 
-RULES: tuple[Callable[[PageCase], PageVerdicts], ...] = (
+RULES: tuple[Callable[[PageCase], Verdicts], ...] = (
     page_redirects.redirects,
     page_multiplexing.hosts,
     page_bytes.uncompressed,
@@ -43,16 +44,8 @@ def diagnose_page(page: PageMeasurement, *, is_own: IsOwn | None = None, on_faul
     case = case_of(page, is_own)
     if case is None:
         return Diagnosis()
-    said = tuple(_said(case, on_fault))
+    said = tuple(all_said(RULES, case, on_fault))
     findings = findings_in_order(one for one in said if isinstance(one, Finding))
     return Diagnosis(
         findings=findings, not_judged=open_questions((one for one in said if isinstance(one, NotJudged)), findings)
     )
-
-
-def _said(case: PageCase, on_fault: OnFault) -> Iterator[Finding | NotJudged]:
-    for rule in RULES:
-        try:
-            yield from tuple(rule(case))
-        except Exception as error:
-            on_fault(rule, error)
