@@ -14,10 +14,11 @@ from django.db.models import Q
 
 from backend.accounts.models import Organisation
 from backend.alerts.judgement.blindness import Blind, Expected, Newest, Why, cut_off, idle
-from backend.alerts.judgement.samples import Sample, Seen, from_us, to_us
+from backend.alerts.judgement.samples import Sample, Seen
 from backend.alerts.models import Blindness, Rule, RuleKind
 from backend.fleet.models import Agent
 from backend.fleet.queries import OFFLINE_AFTER
+from backend.instants import from_us, to_us
 from backend.runs.sql import fetch
 from workers.measurement.failure import SILENT
 

@@ -17,9 +17,10 @@ from backend.accounts.models import Organisation
 from backend.alerts.blind_agents import Blindnesses
 from backend.alerts.judgement.certificates import Reading, Shown, ends_first
 from backend.alerts.judgement.monitors import Heard, MonitorJudge, RuleSpec, Subject
-from backend.alerts.judgement.samples import Sample, seen_in, to_us
+from backend.alerts.judgement.samples import Sample, seen_in
 from backend.alerts.models import Cause, Incident, Rule, RuleKind
 from backend.alerts.states import State
+from backend.instants import to_us
 from backend.runs.slots import window_end
 from backend.runs.sql import Row, fetch
 from backend.sites.models import Monitor, Site

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from backend.alerts.flapping import flip
-from backend.alerts.judgement.samples import Standing, from_us
+from backend.alerts.judgement.samples import Standing
 from backend.alerts.judgement.tracks import Step
 from backend.alerts.message import Event, Severity
 from backend.alerts.models import (
@@ -33,6 +33,7 @@ from backend.alerts.states import RANK, State, worst
 from backend.alerts.stories import going_on, is_said_by_others, more_severe, severity_of, story_of
 from backend.alerts.telling import newcomers, next_reminder, tell_if_loud, was_told_as_bad
 from backend.alerts.wording import title_of
+from backend.instants import from_us
 
 # As long as chromeperf waits before it looks through what belongs together.
 JOIN = timedelta(minutes=20)

@@ -12,10 +12,11 @@ from backend.alerts.incidents import Change, Scene
 from backend.alerts.judgement.certificates import Reading, Shown, ends_first
 from backend.alerts.judgement.monitors import Heard, MonitorJudge, RuleSpec, Subject
 from backend.alerts.judgement.rechecks import NEAR_US, Turn, lately, next_turn
-from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, from_us, to_us
+from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing
 from backend.alerts.models import Resolution, Rule, RuleKind
 from backend.alerts.reading import Due, Stream
 from backend.alerts.states import State
+from backend.instants import from_us, to_us
 
 # A healthy monitor is looked at four times an interval; one that awaits a confirmation every few seconds.
 SHORTEST_LOOK_S, LONGEST_LOOK_S = 10.0, 60.0

@@ -13,7 +13,7 @@ from backend.alerts.finding_hindsight import findings
 from backend.alerts.hindsight import Past, Tried, Turn, certificates, silences, silent_regions, slower_cdns, turn_of
 from backend.alerts.incidents import JOIN
 from backend.alerts.judgement.monitors import MonitorJudge, RuleSpec, Subject, applies
-from backend.alerts.judgement.samples import Sample, from_us
+from backend.alerts.judgement.samples import Sample
 from backend.alerts.metrics import measured_by
 from backend.alerts.parameters import checked
 from backend.alerts.previewed import Preview
@@ -22,6 +22,7 @@ from backend.analysis.events import AlertClass
 from backend.analysis.replay import replay
 from backend.analysis.settings import settings_for
 from backend.fleet.queries import usable_regions
+from backend.instants import from_us
 from backend.runs.sql import Row, fetch
 from backend.sites.models import Monitor, Site, SiteStatus
 from backend.sites.queries import deploys_between

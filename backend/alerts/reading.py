@@ -11,8 +11,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 from uuid import UUID
 
-from backend.alerts.judgement.samples import Sample, Seen, seen_in, to_us
+from backend.alerts.judgement.samples import Sample, Seen, seen_in
 from backend.alerts.metrics import COLUMNS
+from backend.instants import to_us
 from backend.runs.sql import Row, array, execute, fetch
 
 # Of one monitor in one region at a time; the rest follows at the next look, which is at once.

@@ -10,10 +10,11 @@ from uuid import UUID
 from django.db.models import Q
 
 from backend.alerts.incidents import Change, Scene, apply
-from backend.alerts.judgement.samples import Standing, to_us
+from backend.alerts.judgement.samples import Standing
 from backend.alerts.judgement.tracks import Step
 from backend.alerts.models import Incident, Member, Resolution, Rule, RuleKind
 from backend.alerts.states import TABLE, State
+from backend.instants import to_us
 from backend.sites.models import Site
 
 _BY_HAND = (Resolution.RESOLVED, Resolution.ACCEPTED)

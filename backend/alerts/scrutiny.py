@@ -17,7 +17,7 @@ from django.utils import timezone
 from backend.alerts.deeper import look_deeper
 from backend.alerts.incidents import Change, Scene, apply_all
 from backend.alerts.judgement.findings import Looks, causes, standing, undecided
-from backend.alerts.judgement.samples import Memory, Standing, to_us
+from backend.alerts.judgement.samples import Memory, Standing
 from backend.alerts.judgement.tracks import Step, Track
 from backend.alerts.models import Resolution, Rule, RuleKind
 from backend.alerts.parameters import finding_limit
@@ -26,6 +26,7 @@ from backend.alerts.rules_of import rules_for
 from backend.alerts.seen_deep import News, deep_looks, new_in_light_runs, newest_of
 from backend.alerts.states import State
 from backend.alerts.turns import Turns
+from backend.instants import to_us
 from workers.measurement.messages import Kind
 
 BATCH = 200

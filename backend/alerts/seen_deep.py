@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from backend.alerts.judgement.findings import DeepLook, Found
-from backend.alerts.judgement.samples import to_us
 from backend.alerts.parameters import MAX_DEEP_RUNS
+from backend.instants import to_us
 from backend.runs.partitions import retention_start
 from backend.runs.queries.findings import JUDGED_SQL
 from backend.runs.queries.rows import ELSEWHERE_SQL

@@ -3,7 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from backend.alerts.judgement.samples import Memory, to_us
+from backend.alerts.judgement.samples import Memory
+from backend.instants import to_us
 from backend.runs.sql import execute
 
 # No look is due later than this, however it went.

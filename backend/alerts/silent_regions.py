@@ -10,12 +10,13 @@ from django.db.models import Count, Max, Q
 
 from backend.alerts.blind_agents import blindnesses
 from backend.alerts.incidents import Change, Scene, apply, lock_open
-from backend.alerts.judgement.samples import Standing, to_us
+from backend.alerts.judgement.samples import Standing
 from backend.alerts.judgement.tracks import Step
 from backend.alerts.models import Blindness, Cause, Incident, Member, Resolution, Rule, RuleKind
 from backend.alerts.states import TABLE, State
 from backend.fleet.listening import listening_since
 from backend.fleet.models import Region
+from backend.instants import to_us
 from backend.runs.models import Schedule
 
 _KNOWN = ("incident__organisation", "incident__key", "facts")

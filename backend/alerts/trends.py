@@ -17,7 +17,7 @@ from backend.alerts.deeper import look_deeper, probes_of_site
 from backend.alerts.explaining import explained
 from backend.alerts.histories import StoredHistory
 from backend.alerts.incidents import Change, apply_all
-from backend.alerts.judgement.samples import Memory, Sample, Standing, from_us, to_us
+from backend.alerts.judgement.samples import Memory, Sample, Standing
 from backend.alerts.judgement.steps import PhaseSteps
 from backend.alerts.judgement.tracks import Track
 from backend.alerts.looks import scene_of
@@ -31,6 +31,7 @@ from backend.analysis.detector import Detector
 from backend.analysis.events import Alert, AlertClass, Event, Kind
 from backend.analysis.sensitivity import sight
 from backend.analysis.settings import Settings, settings_for
+from backend.instants import from_us, to_us
 from backend.sites.models import Site
 
 # A monitor whose past is learned for the first time costs a tenth of a second.

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from backend.alerts.judgement.blindness import Why
-from backend.alerts.judgement.samples import from_us
 from backend.alerts.message import Event, Fact, Link, Message, Severity
 from backend.alerts.metrics import METRICS, written, written_apart
 from backend.alerts.states import WORDS, State
+from backend.instants import from_us
 from workers.diagnosis.catalogue import advice_of
 from workers.diagnosis.catalogue import title_of as cause_title
 from workers.measurement.finding import FindingId

@@ -17,7 +17,8 @@ from uuid import UUID
 import redis
 from django.conf import settings
 
-from backend.runs.celery_message import Stamp, celery_message, microseconds
+from backend.instants import to_us
+from backend.runs.celery_message import Stamp, celery_message
 from backend.runs.outgoing import Outgoing
 from workers.measurement.broker import region_keys
 
@@ -139,7 +140,7 @@ def trim(queues: Sequence[str], *, now: datetime) -> int:
     """Takes what expired before `now` from the heads of the queues, and away what is no queue at all; how many
     messages. Raises BrokerError.
     """
-    counts = _pipelined(("EVAL", _TRIM, 1, queue, microseconds(now), _TRIM_BATCH) for queue in queues)
+    counts = _pipelined(("EVAL", _TRIM, 1, queue, to_us(now), _TRIM_BATCH) for queue in queues)
     return sum(count for _, count in _answered(queues, counts))
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid4
 
+from backend.instants import to_us
 from workers.measurement.routes import EXECUTE_TASK
 
 _BODY = '[[%s], {}, {"callbacks": null, "errbacks": null, "chain": null, "chord": null}]'
@@ -45,12 +46,7 @@ def celery_message(run_id: UUID, argument: bytes, queue: str, stamp: Stamp) -> b
         "id": run_id,
         "queue": queue,
         "tag": uuid4(),
-        "published_us": microseconds(stamp.published_at),
-        "expires_us": microseconds(stamp.expires_at),
+        "published_us": to_us(stamp.published_at),
+        "expires_us": to_us(stamp.expires_at),
     }
     return (_ENVELOPE % fields).encode()
-
-
-def microseconds(instant: datetime) -> int:
-    """Microseconds since 1970, rounded as PostgreSQL keeps them."""
-    return round(instant.timestamp() * 1_000_000)

@@ -8,9 +8,9 @@ from datetime import datetime, timedelta
 from math import log
 
 from backend.analysis.sketch import GAMMA
+from backend.instants import EPOCH
 from backend.runs.partitions import retention_start
 from backend.runs.queries.series import METRICS
-from backend.runs.slots import EPOCH
 from backend.runs.sql import execute, fetch
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -4,16 +4,16 @@ A slot is an instant that lies `offset_us` after a multiple of the interval sinc
 last run was, so that nothing drifts, and a slot that was skipped can be named afterwards.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from uuid import UUID, uuid5
+
+from backend.instants import to_us
 
 # A namespace of its own: an id that decides several things makes them hang together.
 _SLOT = UUID("b8f5a8f2-6f0c-4b83-9d5e-3f6d1f0b7c55")
 # Another one for what is done once a day, so that it does not follow from the slot.
 _DAILY = UUID("5d0e2a6c-0b57-4c7e-9c26-6f1b7a5e9d31")
 _DAY_S = 86_400
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
 # A run that begins later than this says little about its slot, however long the interval is.
 MAX_WINDOW_S = 3600
 
@@ -31,8 +31,7 @@ def offset_us(monitor_id: UUID, interval_s: int, *, position: int = 0, regions: 
 def newest_slot(at: datetime, interval_s: int, offset_us: int) -> datetime:
     """The latest slot that is not after `at` (aware)."""
     interval_us = interval_s * 1_000_000
-    at_us = (at - EPOCH) // _MICROSECOND
-    return at - timedelta(microseconds=(at_us - offset_us) % interval_us)
+    return at - timedelta(microseconds=(to_us(at) - offset_us) % interval_us)
 
 
 def next_slot(after: datetime, interval_s: int, offset_us: int) -> datetime:

@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 from uuid import UUID
 
+from backend.instants import to_us
 from backend.runs.broker import Head
-from backend.runs.celery_message import microseconds
 from backend.runs.outgoing import queue_key
 from workers.measurement.messages import MissedReason
 from workers.measurement.routes import HEARTBEAT_INTERVAL_S, Lane
@@ -90,4 +90,4 @@ def _unserved(run: Overdue, outlook: Outlook) -> MissedReason:
 
 
 def _stands_in_queue(published_at: datetime, head: Head | None) -> bool:
-    return head is not None and head.published_us is not None and microseconds(published_at) >= head.published_us
+    return head is not None and head.published_us is not None and to_us(published_at) >= head.published_us

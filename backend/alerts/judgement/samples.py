@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol
 from uuid import UUID
@@ -10,21 +9,8 @@ from uuid import UUID
 from backend.alerts.metrics import METRICS, POSITIONS
 from backend.alerts.states import State
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_MICROSECOND = timedelta(microseconds=1)
-
 # JSON values only.
 Memory = dict[str, Any]
-
-
-def to_us(at: datetime) -> int:
-    """Microseconds since 1970."""
-    return (at - _EPOCH) // _MICROSECOND
-
-
-def from_us(at_us: int) -> datetime:
-    """The instant that lies so many microseconds after 1970."""
-    return _EPOCH + timedelta(microseconds=at_us)
 
 
 class Seen(StrEnum):

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from backend.alerts.judgement.samples import Memory, Standing, from_us, to_us
+from backend.alerts.judgement.samples import Memory, Standing
 from backend.alerts.states import TABLE, Code, State, is_told
+from backend.instants import from_us, to_us
 
 __all__ = ["Step", "Track", "from_us", "to_us"]
 

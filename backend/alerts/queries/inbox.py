@@ -10,9 +10,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from backend.accounts.models import Organisation
-from backend.alerts.judgement.samples import from_us
 from backend.alerts.models import Incident, Rule, Watch
 from backend.alerts.states import State
+from backend.instants import from_us
 from backend.sites.models import Monitor
 
 MAX_WATCHED = 50

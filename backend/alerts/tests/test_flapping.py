@@ -6,12 +6,13 @@ import pytest
 
 from backend.alerts.flapping import QUIET
 from backend.alerts.incidents import Change, Scene, apply
-from backend.alerts.judgement.samples import Standing, to_us
+from backend.alerts.judgement.samples import Standing
 from backend.alerts.judgement.tracks import Step
 from backend.alerts.models import Resolution, Rule
 from backend.alerts.states import TABLE, State
 from backend.alerts.tests.world import World, make_world, only_incident, titles, told
 from backend.alerts.upkeep import tidy
+from backend.instants import to_us
 
 pytestmark = pytest.mark.django_db
 

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from backend.analysis import sketch
+from backend.instants import EPOCH
 from backend.runs.models import Rollup
 from backend.runs.queries.series import MAX_POINTS, METRICS, RegionSeries, SeriesPoint, by_region, points_of_runs
-from backend.runs.slots import EPOCH
 from backend.sites.models import Monitor
 
 _WIDTHS = (timedelta(hours=1), timedelta(days=1))

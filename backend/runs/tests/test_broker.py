@@ -5,8 +5,8 @@ from uuid import uuid4
 import pytest
 import redis
 
+from backend.instants import to_us
 from backend.runs import broker
-from backend.runs.celery_message import microseconds
 from backend.runs.outgoing import Outgoing
 from backend.runs.tests.factories import NOW
 
@@ -49,7 +49,7 @@ def test_the_head_tells_how_long_a_queue_is_and_when_its_oldest_message_was_publ
     broker.push(_messages(1), published_at=NOW - SECOND)
     broker.push(_messages(1), published_at=NOW)
     heads = broker.heads(["eu:probe", "eu:page"])
-    assert heads["eu:probe"] == broker.Head(length=2, published_us=microseconds(NOW - SECOND))
+    assert heads["eu:probe"] == broker.Head(length=2, published_us=to_us(NOW - SECOND))
     assert heads["eu:page"] == broker.Head(length=0, published_us=None)
 
 
@@ -59,7 +59,7 @@ def test_expired_messages_are_taken_from_the_head_so_that_an_unattended_queue_en
     broker.push(_messages(3, expires_at=-SECOND), published_at=NOW - 60 * SECOND)
     broker.push(_messages(1), published_at=NOW)
     assert broker.trim(["eu:probe", "eu:page"], now=NOW) == 3
-    assert broker.heads(["eu:probe"])["eu:probe"] == broker.Head(length=1, published_us=microseconds(NOW))
+    assert broker.heads(["eu:probe"])["eu:probe"] == broker.Head(length=1, published_us=to_us(NOW))
 
 
 @pytest.mark.parametrize("junk", [b"junk", b"{}", b'{"headers":{"published_us":"x"}}', b"[]"])

@@ -4,8 +4,8 @@ from uuid import uuid4
 
 import pytest
 
+from backend.instants import to_us
 from backend.runs.broker import MAX_QUEUE, Head
-from backend.runs.celery_message import microseconds
 from backend.runs.tests.factories import NOW
 from backend.runs.verdicts import Act, Outlook, Overdue, verdict
 from workers.measurement.messages import MissedReason
@@ -27,9 +27,9 @@ RUN = Overdue(
     monitor_id=uuid4(),
 )
 EMPTY = Head(length=0, published_us=None)
-OLDER = Head(length=9, published_us=microseconds(NOW - 90 * SECOND))
-NEWER = Head(length=9, published_us=microseconds(NOW - 30 * SECOND))
-FULL = Head(length=MAX_QUEUE, published_us=microseconds(NOW - 30 * SECOND))
+OLDER = Head(length=9, published_us=to_us(NOW - 90 * SECOND))
+NEWER = Head(length=9, published_us=to_us(NOW - 30 * SECOND))
+FULL = Head(length=MAX_QUEUE, published_us=to_us(NOW - 30 * SECOND))
 ALIVE = Outlook(head=EMPTY, agent_seen_at=NOW - 5 * SECOND, now=NOW)
 GONE = Outlook(head=EMPTY, agent_seen_at=NOW - 55 * SECOND, now=NOW)
 CLOSED = replace(RUN, expires_at=NOW - SECOND)
