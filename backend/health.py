@@ -3,9 +3,7 @@
 import hmac
 from collections.abc import Callable
 from datetime import timedelta
-from functools import cache
 
-import redis
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
@@ -20,11 +18,9 @@ from prometheus_client.exposition import choose_encoder
 from backend.alerts.models import Watch
 from backend.fleet.queries import Health, all_regions
 from backend.metrics import ServiceCollector
-from backend.runs.broker import memory
+from backend.runs.broker import BrokerError, memory, ping
 from backend.runs.models import Schedule
 
-# A probe of the platform waits a second or two, not longer.
-TIMEOUT_S = 2.0
 # A scheduler claims what is due within a second, a judge looks within a few; a minute behind, it is not there.
 BEHIND = timedelta(minutes=1)
 # Of the broker's memory; beyond all of it no run is published.
@@ -58,7 +54,7 @@ def healthz(request: HttpRequest) -> JsonResponse:
     """
     checks = _checks()
     if checks["broker"] == "ok":
-        checks["broker_memory"] = _state(_ask_memory, redis.RedisError)
+        checks["broker_memory"] = _state(_ask_memory, BrokerError)
     if checks["database"] == "ok" and checks["migrations"] == "ok":
         checks |= {"scheduler": _scheduler(), "judge": _judge(), "regions": _regions()}
     fault = any(checks[name] != "ok" for name in ("database", "migrations", "broker"))
@@ -89,7 +85,7 @@ def _may_read_metrics(request: HttpRequest) -> bool:
 def _checks() -> dict[str, str]:
     database = _state(_ask_database, DatabaseError)
     migrations = _state(_ask_migrations, DatabaseError) if database == "ok" else "unknown"
-    return {"database": database, "migrations": migrations, "broker": _state(_ask_broker, redis.RedisError)}
+    return {"database": database, "migrations": migrations, "broker": _state(_ask_broker, BrokerError)}
 
 
 def _state(ask: Callable[[], str], fault: type[Exception]) -> str:
@@ -112,7 +108,7 @@ def _ask_migrations() -> str:
 
 
 def _ask_broker() -> str:
-    _broker(settings.REDIS_URL).ping()
+    ping()
     return "ok"
 
 
@@ -135,8 +131,3 @@ def _regions() -> str:
     online = sum(state.health in (Health.ONLINE, Health.LATE) for state in states)
     emptied = sum(state.region.emptied_at is not None for state in states)
     return f"{online} of {len(states)} online" + (f", {emptied} filled the broker" if emptied else "")
-
-
-@cache
-def _broker(url: str) -> redis.Redis:
-    return redis.Redis.from_url(url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)

@@ -28,7 +28,7 @@ MAX_QUEUE = 20_000
 MAX_QUEUE_BYTES = 64 << 20
 # What a Redis without a limit of its own is taken to hold.
 _UNLIMITED_BYTES = 1 << 30
-# The scheduler must not stand still for a broker that hangs.
+# The scheduler must not stand still for a broker that hangs, nor the platform's probes.
 TIMEOUT_S = 2.0
 # An underscore cannot be part of a region's code, so no region's account reaches this key.
 _SENTINEL = "_firstbyte:sentinel"
@@ -113,6 +113,11 @@ def heads(queues: Sequence[str], *, with_ages: bool = True) -> dict[str, Head]:
         queue: Head(length=length, size_bytes=rest[queue][0] or 0, published_us=_published_us(rest[queue][1]))
         for queue, length in lengths
     }
+
+
+def ping() -> None:
+    """Raises BrokerError where Redis does not answer."""
+    _client(settings.REDIS_URL).ping()
 
 
 def memory() -> Memory:

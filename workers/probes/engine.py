@@ -10,9 +10,9 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
 from queue import Empty, SimpleQueue
-from types import TracebackType
 from typing import Self, TypeVar
 
+from workers.closing import Closing
 from workers.diagnosis.blame import explained
 from workers.diagnosis.diagnosed import diagnosed
 from workers.measurement.compute.evidence import Deeper
@@ -49,7 +49,7 @@ class EngineError(RuntimeError):
     """The engine itself cannot measure: closed, overloaded or stuck. A fault of the monitor, never of a target."""
 
 
-class Engine:
+class Engine(Closing):
     """Raw probes. Make it after any fork; `probe()` from any thread; end it with `close()` or a `with` block.
 
     `enter` is called first in the thread that does the network work: `workers.shaping` moves it to a shaped network.
@@ -81,11 +81,6 @@ class Engine:
     def __enter__(self) -> Self:
         self.start()
         return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def probe(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
         """Measures one target, waits for it, and diagnoses what was seen, also whom to blame for a failure.
