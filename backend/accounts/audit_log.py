@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db.models import Q
 
 from backend.accounts.models import AuditEntry, Organisation, User
+from backend.lists import older
 
 # Who is asked for where nobody acted: the service itself.
 SERVICE = "service"
@@ -41,8 +42,7 @@ def acts(
     if object_type:
         chosen = chosen.filter(object_type=object_type)
     if before is not None:
-        at, pk = before
-        chosen = chosen.filter(Q(at__lt=at) | Q(at=at, pk__lt=pk), at__lte=at)
+        chosen = chosen.filter(older("at", before))
     entries = chosen.select_related("actor").order_by("-at", "-pk")[:limit]
     return [_act(entry) for entry in entries]
 

@@ -5,14 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Q
-
 from backend.accounts.models import Organisation
 from backend.gates.documents import RuleFound, rule_found
 from backend.gates.models import BaselineMode, Gate, GateRule, GateRun, RunState, Side
 from backend.gates.outcome import conclusion, exit_code
 from backend.gates.rounds import rounds_of
 from backend.gates.wording import rule_sentence
+from backend.lists import older
 from backend.sites.models import Deploy, Monitor, Site
 
 MAX_GATES = 200
@@ -140,7 +139,7 @@ def gates(
     if site is not None:
         found = found.filter(site=site)
     if before is not None:
-        found = found.filter(Q(created_at__lt=before[0]) | Q(created_at=before[0], pk__lt=before[1]))
+        found = found.filter(older("created_at", before))
     lines = found.select_related("site", "deploy").order_by("-created_at", "-pk")[: max(1, min(limit, MAX_GATES))]
     return [
         GateLine(gate=line, site=line.site, deploy=line.deploy, exit_code=exit_code(line), conclusion=conclusion(line))

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.db.models import Prefetch, Q
 
 from backend.accounts.models import Organisation
+from backend.lists import older
 from backend.sites.models import Deploy, Host, Monitor, Site, SiteStatus
 from workers.measurement.messages import Kind
 
@@ -69,7 +70,7 @@ def deploys(
     if site is not None:
         found = found.filter(Q(site=site) | Q(site=None))
     if before is not None:
-        found = found.filter(Q(at__lt=before[0]) | Q(at=before[0], pk__lt=before[1]))
+        found = found.filter(older("at", before))
     return list(found.select_related("site").order_by("-at", "-pk")[: max(1, min(limit, MAX_DEPLOYS))])
 
 

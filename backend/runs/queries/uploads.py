@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Case, IntegerField, Q, When
+from django.db.models import Case, IntegerField, When
 
 from backend.accounts.models import Organisation
+from backend.lists import older
 from backend.runs.documents import DocumentError, unpack
 from backend.runs.models import Upload
 from backend.sites.models import Site
@@ -38,7 +39,7 @@ def uploads(
     if site is not None:
         found = found.filter(site=site)
     if before is not None:
-        found = found.filter(Q(created_at__lt=before[0]) | Q(created_at=before[0], pk__lt=before[1]))
+        found = found.filter(older("created_at", before))
     return list(found.order_by("-created_at", "-pk")[:limit])
 
 
