@@ -5,24 +5,18 @@ from datetime import timedelta
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from backend.cast import Member
 from backend.compare import actions, queries
 from backend.compare.models import Pairing
 from backend.compare.pairings import PairingDraft
 from backend.compare.queries import Hits
 from backend.compare.samples import Window
-from backend.compare.tests.world import World, make_world
+from backend.compare.tests.world import World
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED, pair
 from workers.measurement.pair import CacheReport, CacheState
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice, "eu", "us")
 
 
 @pytest.fixture

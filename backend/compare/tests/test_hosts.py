@@ -6,7 +6,7 @@ from pytest_django import DjangoAssertNumQueries
 from backend.accounts.models import AuditEntry
 from backend.cast import Member
 from backend.compare.actions import look_at_hosts
-from backend.compare.tests.world import World, make_world
+from backend.compare.tests.world import World
 from backend.runs.queries import host_costs
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import CERTIFICATE, FAILED, page
@@ -16,11 +16,6 @@ from backend.sites.models import Host, HostRole
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice)
 
 
 def load(world: World, minutes: float = 1) -> None:

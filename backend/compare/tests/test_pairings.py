@@ -9,7 +9,7 @@ from backend.cast import Member
 from backend.compare import actions, queries
 from backend.compare.models import Pairing, StoredVerdict
 from backend.compare.pairings import InvalidPairingError, PairingDraft
-from backend.compare.tests.world import World, make_world
+from backend.compare.tests.world import World
 from backend.runs.models import Schedule
 from backend.runs.tests.results import page
 from backend.sites import hosts
@@ -17,11 +17,6 @@ from backend.sites.models import Host, HostRole, Monitor
 
 pytestmark = pytest.mark.django_db
 DRAFT = PairingDraft(cdn_url="https://host-1.example/assets/2.js", origin="host-0.example")
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice)
 
 
 @pytest.fixture

@@ -9,13 +9,12 @@ from pytest_django import DjangoAssertNumQueries
 
 from backend.alerts.enrolment import enrol
 from backend.alerts.models import Incident, Resolution, Watch
-from backend.cast import Member
 from backend.compare import actions, queries, steps
 from backend.compare.judging import Change, judge_pairing
 from backend.compare.models import HostLook, Pairing, StoredVerdict
 from backend.compare.pairings import PairingDraft
 from backend.compare.samples import Window, samples_of
-from backend.compare.tests.world import World, make_world
+from backend.compare.tests.world import World
 from backend.fleet.models import Region
 from backend.runs.actions import request_runs
 from backend.runs.ingest import ingest
@@ -31,11 +30,6 @@ from workers.measurement.pair import CacheReport, CacheState, Leg
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
 DRAFT = PairingDraft(cdn_url="https://cdn.shop.example/app.js", origin="www.shop.example")
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice, "eu", "us")
 
 
 @pytest.fixture

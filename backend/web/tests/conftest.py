@@ -1,9 +1,10 @@
-"""For tests in a real browser: a world whose database may be used beside it."""
+"""A world for every test of pages, whose database may be used beside a real browser too."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from django.test import Client
 
 if TYPE_CHECKING:
     from backend.cast import Member
@@ -20,10 +21,12 @@ def _no_browser_stays() -> Iterator[None]:
 
 
 @pytest.fixture
-def world(alice: "Member", monkeypatch: pytest.MonkeyPatch) -> "World":
+def world(alice: "Member", client: Client, monkeypatch: pytest.MonkeyPatch) -> "World":
+    """Alice's, who is signed in with the client."""
     # Playwright's own event loop runs in this thread; the database is used from it one call at a time all the same.
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
     # Models exist only after Django's set-up, which comes after this module.
     from backend.web.tests.world import make_world  # noqa: PLC0415
 
+    client.force_login(alice.user)
     return make_world(alice)

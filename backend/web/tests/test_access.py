@@ -41,6 +41,7 @@ DOORS |= {f"account_reset_password{rest}" for rest in ("", "_done", "_from_key",
 
 @pytest.fixture
 def world(alice: Member) -> World:
+    """Nobody is signed in."""
     return make_world(alice)
 
 

@@ -20,15 +20,10 @@ from backend.alerts.notices import tell
 from backend.alerts.wording import clock
 from backend.cast import Member
 from backend.web.tests.incidents import TITLE, make_incident, make_over, make_rule, make_window
-from backend.web.tests.world import World, make_channel, make_world
+from backend.web.tests.world import World, make_channel
 from backend.web.times import short
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice)
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from backend.runs.tests.results import FAILED
 from backend.sites import actions
 from backend.web.compare_page import growth_of, lines_of
 from backend.web.tests import measurements
-from backend.web.tests.world import World, make_world
+from backend.web.tests.world import World
 from workers.measurement.messages import Measured, Missed, MissedReason, Outcome, PageMeasurement, ProbeMeasurement
 from workers.measurement.routes import PictureKind
 from workers.measurement.timing import Span
@@ -26,12 +26,6 @@ from workers.measurement.timing import Span
 pytestmark = pytest.mark.django_db
 
 BEFORE = measurements.eventful_page(12)
-
-
-@pytest.fixture
-def world(alice: Member, client: Client) -> World:
-    client.force_login(alice.user)
-    return make_world(alice)
 
 
 def slower(page: PageMeasurement) -> PageMeasurement:

@@ -15,7 +15,7 @@ from backend.runs.models import PendingRun, Upload
 from backend.runs.tests.factories import NOW
 from backend.runs.uploads import UploadedFile, import_file
 from backend.web.tests import measurements
-from backend.web.tests.world import World, make_world
+from backend.web.tests.world import World
 from workers.measurement.messages import Measured, PageMeasurement
 from workers.tests.measurement.imports import samples
 from workers.tests.measurement.imports.samples import Document, at, entry, har
@@ -24,12 +24,6 @@ pytestmark = pytest.mark.django_db
 
 PAGE = measurements.eventful_page(12)
 NOT_TOLD = "\N{EN DASH}"
-
-
-@pytest.fixture
-def world(alice: Member, client: Client) -> World:
-    client.force_login(alice.user)
-    return make_world(alice)
 
 
 def brought(world: World, document: Document, name: str = "shop.har", *, of_site: bool = False) -> list[Upload]:

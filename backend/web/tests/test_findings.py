@@ -7,13 +7,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from backend.cast import Member
 from backend.runs import diagnoses
 from backend.runs.models import PendingRun
 from backend.runs.tests.results import FAILED, OVERFLOW, diagnosed
 from backend.web.findings import told_of
 from backend.web.tests import measurements
-from backend.web.tests.world import World, make_world
+from backend.web.tests.world import World
 from workers.diagnosis.catalogue import column, entry
 from workers.diagnosis.diagnose import diagnose
 from workers.measurement.evidence import ProbeEvidence
@@ -29,12 +28,6 @@ pytestmark = pytest.mark.django_db
 PATH = Path(rtt_ms=80)
 GOOD = deep(PATH, Server())
 LARGE_RECORDS = deep(PATH, Server(record_bytes=16_384, body_bytes=60_000))
-
-
-@pytest.fixture
-def world(alice: Member, client: Client) -> World:
-    client.force_login(alice.user)
-    return make_world(alice)
 
 
 def probed(world: World, evidence: ProbeEvidence, **fields: object) -> PendingRun:

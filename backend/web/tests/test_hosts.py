@@ -13,16 +13,10 @@ from backend.runs.tests.factories import NOW
 from backend.sites.models import Host
 from backend.web.hosts import hosts_of
 from backend.web.tests import measurements
-from backend.web.tests.world import World, make_world
+from backend.web.tests.world import World
 from workers.measurement.messages import Measured
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world(alice: Member, client: Client) -> World:
-    client.force_login(alice.user)
-    return make_world(alice)
 
 
 def load(world: World) -> None:

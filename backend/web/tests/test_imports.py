@@ -8,7 +8,6 @@ from django.urls import reverse
 
 from backend.accounts.models import AuditEntry, Membership, User
 from backend.accounts.permissions import Role
-from backend.cast import Member
 from backend.runs import uploads
 from backend.runs.models import Upload
 from backend.runs.tests.factories import make_fleet
@@ -16,18 +15,12 @@ from backend.runs.uploads import UploadedFile, import_file
 from backend.sites import actions
 from backend.sites.models import Site
 from backend.web import uploading
-from backend.web.tests.world import World, make_world
+from backend.web.tests.world import World
 from workers.tests.measurement.imports import samples
 from workers.tests.measurement.imports.samples import at, entry
 
 pytestmark = pytest.mark.django_db
 LIST = "/imports/"
-
-
-@pytest.fixture
-def world(alice: Member, client: Client) -> World:
-    client.force_login(alice.user)
-    return make_world(alice)
 
 
 def send(client: Client, document: samples.Document | bytes, **fields: str) -> tuple[int, str]:

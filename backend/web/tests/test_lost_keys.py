@@ -6,18 +6,11 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoCaptureOnCommitCallbacks, Settings
 
-from backend.cast import Member
 from backend.sites.monitor_settings import stored_settings
 from backend.web.tests.monitor_form import change, text_of
-from backend.web.tests.world import World, make_world
+from backend.web.tests.world import World
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world(alice: Member, client: Client) -> World:
-    client.force_login(alice.user)
-    return make_world(alice)
 
 
 def test_a_lost_key_takes_away_the_settings_but_no_list(client: Client, world: World, settings: Settings) -> None:

@@ -22,7 +22,7 @@ from backend.runs.agents import keep_picture, picture_name
 from backend.runs.retention import forget_pictures
 from backend.runs.tests.factories import NOW
 from backend.web.tests import measurements
-from backend.web.tests.world import World, make_world
+from backend.web.tests.world import World
 from workers.measurement.messages import Measured
 from workers.measurement.routes import PICTURE_PATH, PictureKind
 
@@ -78,12 +78,6 @@ class Bucket:
         """To whom an object is open, its owner aside."""
         acl = self.client.get_object_acl(Bucket=self.name, Key=key)
         return {grant["Grantee"].get("URI", "") for grant in acl["Grants"]} - {""}
-
-
-@pytest.fixture
-def world(alice: Member, client: Client) -> World:
-    client.force_login(alice.user)
-    return make_world(alice)
 
 
 def test_a_picture_goes_from_the_agent_into_the_bucket_and_to_who_may_see_its_run(

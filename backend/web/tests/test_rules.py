@@ -25,7 +25,7 @@ from backend.runs.tests.results import FAILED
 from backend.sites.models import Site
 from backend.web.rule_preview import sentence
 from backend.web.tests.incidents import make_incident, make_rule, make_window
-from backend.web.tests.world import World, make_channel, make_world
+from backend.web.tests.world import World, make_channel
 
 pytestmark = pytest.mark.django_db
 
@@ -38,11 +38,6 @@ BUDGET = {
     "param_of_last": "5",
     "param_regions": "1",
 }
-
-
-@pytest.fixture
-def world(alice: Member) -> World:
-    return make_world(alice)
 
 
 @pytest.fixture

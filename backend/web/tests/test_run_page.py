@@ -21,7 +21,7 @@ from backend.sites.actions import record_deploy
 from backend.sites.deploys import DeployMarker
 from backend.web import units
 from backend.web.tests import measurements
-from backend.web.tests.world import World, make_world
+from backend.web.tests.world import World
 from backend.web.views import runs
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, Missed, MissedReason, Outcome
@@ -34,12 +34,6 @@ pytestmark = pytest.mark.django_db
 
 PAGE = Measured(measurement=measurements.page(30))
 PROBE = Measured(measurement=measurements.probe())
-
-
-@pytest.fixture
-def world(alice: Member, client: Client) -> World:
-    client.force_login(alice.user)
-    return make_world(alice)
 
 
 def ended(world: World, kind: str, outcome: Outcome) -> PendingRun:

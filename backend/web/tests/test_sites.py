@@ -10,14 +10,13 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import AuditEntry
-from backend.cast import Member
 from backend.runs.models import PendingRun, Run, Schedule
 from backend.runs.tests.factories import make_region
 from backend.runs.tests.results import FAILED
 from backend.sites.models import Site
 from backend.sites.monitor_settings import stored_settings
 from backend.web.tests.monitor_form import change, text_of
-from backend.web.tests.world import World, make_world
+from backend.web.tests.world import World
 from workers.measurement.page_options import (
     PHONE,
     Click,
@@ -33,12 +32,6 @@ from workers.measurement.page_options import (
 )
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def world(alice: Member, client: Client) -> World:
-    client.force_login(alice.user)
-    return make_world(alice)
 
 
 def test_the_list_shows_health_and_figures_by_region(client: Client, world: World) -> None:

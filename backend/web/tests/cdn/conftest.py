@@ -1,4 +1,4 @@
-"""A site of Alice's, and the text of its CDN page."""
+"""The text of the CDN page of a site."""
 
 from typing import TYPE_CHECKING
 
@@ -7,18 +7,8 @@ from django.test import Client
 from django.urls import reverse
 
 if TYPE_CHECKING:
-    from backend.cast import Member
     from backend.web.tests.cdn.shown import Show
     from backend.web.tests.world import World
-
-
-@pytest.fixture
-def world(alice: "Member", client: Client) -> "World":
-    # Models exist only after Django's set-up, which comes after this module.
-    from backend.web.tests.world import make_world  # noqa: PLC0415
-
-    client.force_login(alice.user)
-    return make_world(alice)
 
 
 @pytest.fixture
