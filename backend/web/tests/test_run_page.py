@@ -1,51 +1,31 @@
-import json
+"""The page of one run."""
+
 import re
-from base64 import b64encode
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
-from django.core.files.base import ContentFile
-from django.core.files.storage import default_storage
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from backend.cast import Member
-from backend.runs.agents import picture_name
-from backend.runs.models import PendingRun, Run
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import EVIDENCE, FAILED
-from backend.sites.actions import record_deploy
-from backend.sites.deploys import DeployMarker
-from backend.web import units
 from backend.web.tests import measurements
+from backend.web.tests.run_pages import ended, html
 from backend.web.tests.world import World
 from backend.web.views import runs
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, Missed, MissedReason, Outcome
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import RepeatView
-from workers.measurement.routes import PictureKind
 from workers.measurement.vitals import Vitals
 
 pytestmark = pytest.mark.django_db
 
 PAGE = Measured(measurement=measurements.page(30))
 PROBE = Measured(measurement=measurements.probe())
-
-
-def ended(world: World, kind: str, outcome: Outcome) -> PendingRun:
-    pending = world.pending(kind)
-    world.end(pending, outcome)
-    return pending
-
-
-def html(client: Client, run: PendingRun, query: str = "") -> str:
-    response = client.get(f"{reverse('web:run', args=[run.run_id])}{query}")
-    assert response.status_code == 200
-    return response.content.decode()
 
 
 def test_a_page_run_opens_with_its_verdict_and_shows_every_request(world: World, client: Client) -> None:
@@ -232,73 +212,6 @@ def test_the_details_of_a_row_are_a_piece_of_html_that_may_be_kept(world: World,
     assert client.get(reverse("web:run_details", args=[run.run_id, 99])).status_code == 404
 
 
-def test_a_screenshot_is_served_as_a_picture_and_nothing_else(world: World, client: Client) -> None:
-    run = world.pending("page", has_screenshot=True)
-    default_storage.save(
-        picture_name(PictureKind.SCREENSHOT, run.run_id, run.scheduled_for), ContentFile(b"\xff\xd8\xff\xe0 picture")
-    )
-    world.end(run, PAGE)
-    assert reverse("web:run_screenshot", args=[run.run_id]) in html(client, run)
-    response = client.get(reverse("web:run_screenshot", args=[run.run_id]))
-    assert b"".join(response) == b"\xff\xd8\xff\xe0 picture"
-    assert response.headers["Content-Type"] == "image/jpeg"
-    assert response.headers["Content-Security-Policy"] == "default-src 'none'; sandbox"
-    assert response.headers["X-Content-Type-Options"] == "nosniff"
-
-
-def test_a_script_that_stopped_shows_the_step_its_sentence_and_where(world: World, client: Client) -> None:
-    run = world.pending("page", has_screenshot=True)
-    default_storage.save(
-        picture_name(PictureKind.SCREENSHOT, run.run_id, run.scheduled_for), ContentFile(b"\xff\xd8\xff\xe0 picture")
-    )
-    reason = "step 3, click #go: no such element within 10 s"
-    world.end(run, Failed(failure=failure(FailureKind.STEP_FAILED, reason)))
-    text = html(client, run)
-    assert reason in text
-    assert "Where the script stopped" in text
-    assert "What the visitor saw" not in text
-    assert reverse("web:run_screenshot", args=[run.run_id]) in text
-    assert b"".join(client.get(reverse("web:run_screenshot", args=[run.run_id]))) == b"\xff\xd8\xff\xe0 picture"
-
-
-def test_markup_sent_as_a_screenshot_is_never_html(world: World, client: Client) -> None:
-    run = world.pending("page", has_screenshot=True)
-    default_storage.save(
-        picture_name(PictureKind.SCREENSHOT, run.run_id, run.scheduled_for), ContentFile(b"<script>alert(1)</script>")
-    )
-    world.end(run, PAGE)
-    response = client.get(reverse("web:run_screenshot", args=[run.run_id]))
-    response.close()
-    assert response.headers["Content-Type"] == "application/octet-stream"
-
-
-def test_the_film_of_a_run_is_served_beside_its_screenshot(world: World, client: Client) -> None:
-    run = world.pending("page", has_film=True)
-    default_storage.save(
-        picture_name(PictureKind.FILM, run.run_id, run.scheduled_for), ContentFile(b"\xff\xd8\xff film")
-    )
-    world.end(run, PAGE)
-    response = client.get(reverse("web:run_film", args=[run.run_id]))
-    assert (b"".join(response), response.headers["Content-Type"]) == (b"\xff\xd8\xff film", "image/jpeg")
-    assert client.get(reverse("web:run_screenshot", args=[run.run_id])).status_code == 404
-
-
-def test_a_saved_waterfall_holds_the_film_and_nothing_that_is_no_picture(world: World, client: Client) -> None:
-    for minutes, film, is_there in ((1, b"\xff\xd8\xff film", True), (2, b"<script>alert(1)</script>", False)):
-        run = world.pending("page", scheduled_for=NOW - timedelta(minutes=minutes), has_film=True)
-        default_storage.save(picture_name(PictureKind.FILM, run.run_id, run.scheduled_for), ContentFile(film))
-        world.end(run, Measured(measurement=measurements.eventful_page(10)))
-        saved = client.get(reverse("web:run_waterfall", args=[run.run_id])).content.decode()
-        assert (f"data:image/jpeg;base64,{b64encode(film).decode()}" in saved) is is_there
-        assert ("<image" in saved) is is_there
-
-
-@pytest.mark.parametrize("door", ["web:run_screenshot", "web:run_film"])
-def test_a_run_without_pictures_has_none_to_serve(world: World, client: Client, door: str) -> None:
-    run = ended(world, "page", PAGE)
-    assert client.get(reverse(door, args=[run.run_id])).status_code == 404
-
-
 def test_older_and_newer_runs_are_a_key_away(world: World, client: Client) -> None:
     older = world.pending("probe", scheduled_for=NOW - timedelta(minutes=2))
     newer = world.pending("probe")
@@ -316,86 +229,6 @@ def test_a_run_is_compared_with_the_last_one_before_it_that_measured_something(w
     first, *_, last = runs
     assert f"?a={first.run_id}&amp;b={last.run_id}" in html(client, last)
     assert 'data-key="c"' not in html(client, first)
-
-
-def test_the_site_page_draws_the_trend_and_lists_the_last_runs(world: World, client: Client) -> None:
-    run = ended(world, "probe", PROBE)
-    failed = world.pending("probe", scheduled_for=NOW - timedelta(minutes=2))
-    world.end(failed, FAILED)
-    text = site_html(client, world, "?kind=probe")
-    assert 'id="phase-series"' in text
-    assert reverse("web:run", args=[run.run_id]) in text
-    assert "The server refused the connection" in text
-    assert "Show as table" in text
-
-
-def test_the_trend_tells_the_deploys_within_it(world: World, client: Client) -> None:
-    ended(world, "probe", PROBE)
-    organisation, now = world.member.organisation, timezone.now()
-    for minutes, version in ((24 * 60 + 5, "too-old"), *((60 - place, f"v{place}") for place in range(7))):
-        marker = DeployMarker(version=version, at=now - timedelta(minutes=minutes))
-        record_deploy(actor=None, organisation=organisation, site=world.site, marker=marker)
-    text = site_html(client, world, "?kind=probe")
-    data = re.search(r'<script id="phase-series" type="application/json">(.*?)</script>', text)
-    assert data is not None
-    assert [mark["name"] for mark in json.loads(data[1])["deploys"]] == [f"v{place}" for place in range(7)]
-    beneath = re.sub(r"<[^>]+>", "", text)
-    assert re.search(r"Deploys: v6 .*, v5 .*, v4 .*, v3 .*, v2 .* and 2 more\.", beneath)
-
-
-def test_one_region_is_drawn_with_all_its_phases(world: World, client: Client) -> None:
-    ended(world, "probe", PROBE)
-    text = site_html(client, world, "?kind=probe&region=eu&range=3h")
-    assert '"metrics": ["ttfb_ms", "dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms"]' in text
-    assert "222 ms" in text
-
-
-@pytest.mark.parametrize(
-    ("percentile", "name", "value"),
-    [("", "Medians", 109), ("75", "75th percentiles", 114), ("95", "95th percentiles", 118), ("12", "Medians", 109)],
-)
-def test_the_tail_of_a_trend_can_be_looked_at(
-    world: World, client: Client, percentile: str, name: str, value: int
-) -> None:
-    begin = timezone.now().replace(second=0, microsecond=0) - timedelta(minutes=10)
-    for place in range(20):
-        run = world.pending("probe", scheduled_for=begin + timedelta(seconds=place))
-        world.end(run, PROBE)
-        Run.objects.filter(run_id=run.run_id).update(ttfb_us=1_000 * (100 + place))
-    text = site_html(client, world, f"?kind=probe&range=7d&percentile={percentile}")
-    assert f">{name} of each stretch of time" in text
-    assert f'<td class="num">{value} ms</td>' in text
-
-
-def test_a_site_without_runs_says_what_to_do(world: World, client: Client) -> None:
-    text = site_html(client, world, "?kind=probe")
-    assert "No scheduled run and no test is in this period" in text
-    assert "A run is due every 1 min in each region." in text
-    assert "beside the schedule" not in text
-    assert "No runs yet" in text
-
-
-def test_runs_that_no_chart_draws_are_told_to_be_beside_the_schedule(world: World, client: Client) -> None:
-    look = world.pending("probe", trigger="diagnose")
-    world.end(look, PROBE)
-    text = site_html(client, world, "?kind=probe")
-    assert "No scheduled run and no test is in this period" in text
-    assert "What was measured beside the schedule, to look deeper or to make sure, is not drawn" in text
-    assert reverse("web:run", args=[look.run_id]) in text
-
-
-@pytest.mark.parametrize(
-    "query",
-    ["?kind=x&range=y&region=z&metric=q", "?before=yesterday", "?before=2026-13-45T00:00", "?metric=lcp_ms&kind=probe"],
-)
-def test_an_address_may_hold_anything(world: World, client: Client, query: str) -> None:
-    site_html(client, world, query)
-
-
-def site_html(client: Client, world: World, query: str) -> str:
-    response = client.get(f"{reverse('web:site', args=[world.site.public_id])}{query}")
-    assert response.status_code == 200
-    return response.content.decode()
 
 
 def test_below_the_waterfall_stands_what_the_page_is_made_of(world: World, client: Client) -> None:
@@ -427,11 +260,6 @@ def test_a_run_is_exported_as_an_archive_with_the_rows_of_its_page(
     assert "/har" not in html(client, unseen)
 
 
-def test_a_film_that_never_came_is_not_asked_for(world: World, client: Client) -> None:
-    text = html(client, ended(world, "page", Measured(measurement=measurements.eventful_page(12))))
-    assert "wf-film" not in text
-
-
 def test_a_run_whose_profile_was_not_kept_says_so_on_top_and_praises_nothing(world: World, client: Client) -> None:
     loaded = replace(measurements.page(30), profile_verified=False, warnings=("Do not compare these times.",))
     seen = measurements.probe()
@@ -447,14 +275,3 @@ def test_a_run_whose_profile_was_not_kept_says_so_on_top_and_praises_nothing(wor
 def test_a_run_whose_profile_was_kept_is_judged_as_any(world: World, client: Client) -> None:
     kept = replace(measurements.page(30), profile_verified=True)
     assert "840 ms to the largest paint: good" in html(client, ended(world, "page", Measured(measurement=kept)))
-
-
-def test_no_other_figure_stands_in_for_a_largest_paint_that_was_not_seen(world: World, client: Client) -> None:
-    blank = replace(measurements.page(3), vitals=Vitals(load_us=987_000))
-    run = ended(world, "page", Measured(measurement=blank))
-    text = site_html(client, world, "?kind=page")
-    assert f'data-label="Largest paint">{units.ABSENT}</td>' in text
-    assert "no largest paint was seen" in text
-    assert f'<a class="measured" href="/runs/{run.run_id}/"' in text
-    assert "□</a>" not in text
-    assert "987 ms" not in text

@@ -1,0 +1,112 @@
+"""The trend of a site and its last runs."""
+
+import json
+import re
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from backend.runs.models import Run
+from backend.runs.tests.factories import NOW
+from backend.runs.tests.results import FAILED
+from backend.sites.actions import record_deploy
+from backend.sites.deploys import DeployMarker
+from backend.web import units
+from backend.web.tests import measurements
+from backend.web.tests.run_pages import ended, site_html
+from backend.web.tests.world import World
+from workers.measurement.messages import Measured
+from workers.measurement.vitals import Vitals
+
+pytestmark = pytest.mark.django_db
+
+PROBE = Measured(measurement=measurements.probe())
+
+
+def test_the_site_page_draws_the_trend_and_lists_the_last_runs(world: World, client: Client) -> None:
+    run = ended(world, "probe", PROBE)
+    failed = world.pending("probe", scheduled_for=NOW - timedelta(minutes=2))
+    world.end(failed, FAILED)
+    text = site_html(client, world, "?kind=probe")
+    assert 'id="phase-series"' in text
+    assert reverse("web:run", args=[run.run_id]) in text
+    assert "The server refused the connection" in text
+    assert "Show as table" in text
+
+
+def test_the_trend_tells_the_deploys_within_it(world: World, client: Client) -> None:
+    ended(world, "probe", PROBE)
+    organisation, now = world.member.organisation, timezone.now()
+    for minutes, version in ((24 * 60 + 5, "too-old"), *((60 - place, f"v{place}") for place in range(7))):
+        marker = DeployMarker(version=version, at=now - timedelta(minutes=minutes))
+        record_deploy(actor=None, organisation=organisation, site=world.site, marker=marker)
+    text = site_html(client, world, "?kind=probe")
+    data = re.search(r'<script id="phase-series" type="application/json">(.*?)</script>', text)
+    assert data is not None
+    assert [mark["name"] for mark in json.loads(data[1])["deploys"]] == [f"v{place}" for place in range(7)]
+    beneath = re.sub(r"<[^>]+>", "", text)
+    assert re.search(r"Deploys: v6 .*, v5 .*, v4 .*, v3 .*, v2 .* and 2 more\.", beneath)
+
+
+def test_one_region_is_drawn_with_all_its_phases(world: World, client: Client) -> None:
+    ended(world, "probe", PROBE)
+    text = site_html(client, world, "?kind=probe&region=eu&range=3h")
+    assert '"metrics": ["ttfb_ms", "dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms"]' in text
+    assert "222 ms" in text
+
+
+@pytest.mark.parametrize(
+    ("percentile", "name", "value"),
+    [("", "Medians", 109), ("75", "75th percentiles", 114), ("95", "95th percentiles", 118), ("12", "Medians", 109)],
+)
+def test_the_tail_of_a_trend_can_be_looked_at(
+    world: World, client: Client, percentile: str, name: str, value: int
+) -> None:
+    begin = timezone.now().replace(second=0, microsecond=0) - timedelta(minutes=10)
+    for place in range(20):
+        run = world.pending("probe", scheduled_for=begin + timedelta(seconds=place))
+        world.end(run, PROBE)
+        Run.objects.filter(run_id=run.run_id).update(ttfb_us=1_000 * (100 + place))
+    text = site_html(client, world, f"?kind=probe&range=7d&percentile={percentile}")
+    assert f">{name} of each stretch of time" in text
+    assert f'<td class="num">{value} ms</td>' in text
+
+
+def test_a_site_without_runs_says_what_to_do(world: World, client: Client) -> None:
+    text = site_html(client, world, "?kind=probe")
+    assert "No scheduled run and no test is in this period" in text
+    assert "A run is due every 1 min in each region." in text
+    assert "beside the schedule" not in text
+    assert "No runs yet" in text
+
+
+def test_runs_that_no_chart_draws_are_told_to_be_beside_the_schedule(world: World, client: Client) -> None:
+    look = world.pending("probe", trigger="diagnose")
+    world.end(look, PROBE)
+    text = site_html(client, world, "?kind=probe")
+    assert "No scheduled run and no test is in this period" in text
+    assert "What was measured beside the schedule, to look deeper or to make sure, is not drawn" in text
+    assert reverse("web:run", args=[look.run_id]) in text
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["?kind=x&range=y&region=z&metric=q", "?before=yesterday", "?before=2026-13-45T00:00", "?metric=lcp_ms&kind=probe"],
+)
+def test_an_address_may_hold_anything(world: World, client: Client, query: str) -> None:
+    site_html(client, world, query)
+
+
+def test_no_other_figure_stands_in_for_a_largest_paint_that_was_not_seen(world: World, client: Client) -> None:
+    blank = replace(measurements.page(3), vitals=Vitals(load_us=987_000))
+    run = ended(world, "page", Measured(measurement=blank))
+    text = site_html(client, world, "?kind=page")
+    assert f'data-label="Largest paint">{units.ABSENT}</td>' in text
+    assert "no largest paint was seen" in text
+    assert f'<a class="measured" href="/runs/{run.run_id}/"' in text
+    assert "□</a>" not in text
+    assert "987 ms" not in text
