@@ -1,71 +1,18 @@
 """A site that is held to be down is looked at again before its own next slot, so that its end is told when it is."""
 
 import json
-from datetime import datetime, timedelta
 from itertools import pairwise
 
 import pytest
 
-from backend.alerts import judging
-from backend.alerts.models import Incident, Maintenance, Notice, Rule, Watch
-from backend.alerts.tests.world import World, make_rule, make_world, only_incident, put_run, titles, told
+from backend.alerts.models import Incident, Maintenance, Rule, Watch
+from backend.alerts.tests.outages import MINUTE, SECOND, a_page, answer, happen, pass_by, under_way
+from backend.alerts.tests.world import make_rule, only_incident, put_run, titles, told
 from backend.runs.models import PendingRun, Schedule
 from backend.runs.tests.factories import make_pending
 from backend.sites.models import Monitor, Site
 
 pytestmark = pytest.mark.django_db
-
-SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
-
-
-def a_page(*codes: str, interval_s: int = 900, rules: tuple[str, ...] = ("availability",)) -> World:
-    world = make_world(*codes, kinds=["page"], rules=rules)
-    Monitor.objects.update(interval_s=interval_s)
-    return world
-
-
-def under_way() -> list[PendingRun]:
-    return list(PendingRun.objects.filter(trigger="confirm").select_related("region"))
-
-
-def answer(world: World, letter: str, at: datetime | None = None) -> datetime:
-    """The run that is under way comes to this; when it was."""
-    (asked,) = under_way()
-    PendingRun.objects.filter(pk=asked.pk).delete()
-    at = at or world.now
-    put_run(world.monitor, asked.region, at, letter, trigger="confirm", run_id=asked.run_id)
-    return at
-
-
-def happen(world: World, patterns: str) -> None:
-    """Minutes as `World.minutes` has them; whichever region is asked sees what it saw itself."""
-    codes = [region.code for region in world.regions]
-    for pattern in patterns.split():
-        world.minute(pattern)
-        for run in under_way():
-            answer(world, pattern[codes.index(run.region.code)])
-    world.now += SECOND
-    world.judge()
-
-
-def pass_by(
-    world: World, seconds: int, letters: dict[str, str] | str = "", *, every_s: int = 10
-) -> list[tuple[datetime, str]]:
-    """So many seconds pass. Runs that were asked for come to a letter, by region; when and where each was asked."""
-    asked = []
-    Schedule.objects.update(next_at=world.now + timedelta(hours=3))
-    for _ in range(seconds // every_s):
-        world.now += timedelta(seconds=every_s)
-        world.beat()
-        judging.judge_batch(world.now)
-        runs = under_way()
-        assert len(runs) <= 1
-        for run in runs:
-            asked.append((world.now, run.region.code))
-            letter = letters if isinstance(letters, str) else letters[run.region.code]
-            if letter:
-                answer(world, letter)
-    return asked
 
 
 def test_a_short_outage_is_over_within_three_minutes_although_the_next_slot_is_far() -> None:
@@ -307,106 +254,6 @@ def test_answers_enter_no_budget_and_no_count_of_failed_runs() -> None:
     pass_by(world, 1200, every_s=60)
     assert set(Incident.objects.values_list("members__rule__kind", flat=True)) == {"availability"}
     assert told() == ["opened", "recovered"]
-
-
-def test_the_incident_of_a_monitor_that_no_region_measures_any_more_ends_and_says_so() -> None:
-    world = a_page(interval_s=60)
-    happen(world, "... xxx")
-    assert told() == ["opened"]
-    kept = list(Schedule.objects.all())
-    Schedule.objects.all().delete()
-    world.minute("---")
-    assert told() == ["opened", "resolved"]
-    assert only_incident().resolution == "unmeasured"
-    assert Notice.objects.order_by("-pk")[0].message["sentences"] == ["No region measures it any more."]
-    assert not only_incident().members.filter(ended_at=None).exists()
-    Schedule.objects.bulk_create(kept)
-    happen(world, "--- xxx xxx")
-    assert told() == ["opened", "resolved", "opened"]
-
-
-def test_a_region_that_was_down_alone_and_is_not_measured_any_more_is_not_called_well() -> None:
-    world = a_page(interval_s=60)
-    happen(world, "... ..x ..x ..x")
-    assert only_incident().state == "degraded"
-    Schedule.objects.filter(region=world.regions[2]).delete()
-    happen(world, "..- ..-")
-    assert told() == ["opened", "resolved"]
-    assert only_incident().resolution == "replaced"
-
-
-def test_a_site_that_was_down_and_is_measured_from_elsewhere_is_well_when_it_is_seen_well_there() -> None:
-    world = a_page("fra", "iad", interval_s=60)
-    Schedule.objects.filter(region=world.regions[1]).delete()
-    happen(world, ".- x- x-")
-    assert told() == ["opened"]
-    Schedule.objects.update(region=world.regions[1])
-    happen(world, "-x -x")
-    assert told() == ["opened"]
-    happen(world, "-. -.")
-    assert told() == ["opened", "recovered"]
-
-
-def test_a_site_that_was_down_where_it_is_not_measured_any_more_is_not_called_well_by_who_always_reached_it() -> None:
-    world = a_page(interval_s=60)
-    happen(world, "... xx. xx. xx.")
-    assert only_incident().state == "failing"
-    Schedule.objects.filter(region__in=world.regions[:2]).delete()
-    happen(world, "--. --.")
-    assert told() == ["opened", "resolved"]
-    assert only_incident().resolution == "replaced"
-
-
-@pytest.mark.parametrize("needed", [1, 2])
-def test_runs_that_fail_where_it_is_not_measured_any_more_are_not_said_to_fail_no_longer(needed: int) -> None:
-    world = a_page(interval_s=60, rules=("failures",))
-    Rule.objects.update(params={"failed": 2, "of_last": 5, "regions": needed})
-    failing = "." * (3 - needed) + "x" * needed
-    happen(world, f"... {failing} {failing}")
-    assert told() == ["opened"]
-    Schedule.objects.filter(region=world.regions[2]).delete()
-    happen(world, failing[:2] + "-")
-    assert told() == ["opened", "resolved"]
-    assert only_incident().resolution == "replaced"
-
-
-def test_what_a_region_answers_that_is_not_measured_from_any_more_opens_nothing() -> None:
-    world = a_page("fra", "iad")
-    happen(world, "..")
-    put_run(world.monitor, world.regions[0], world.now, "x")
-    pass_by(world, 60)
-    (asked,) = under_way()
-    assert asked.region.code == "iad"
-    Schedule.objects.filter(region=asked.region).delete()
-    answer(world, "x")
-    pass_by(world, 60)
-    assert told() == []
-
-
-def test_a_pause_while_a_run_is_under_way_ends_it_once_and_its_answer_says_nothing() -> None:
-    world = a_page()
-    happen(world, "... xxx")
-    pass_by(world, 130)
-    Monitor.objects.update(paused=True)
-    pass_by(world, 60)
-    assert told() == ["opened", "resolved"]
-    Monitor.objects.update(paused=False)
-    pass_by(world, 60)
-    answer(world, "x")
-    assert pass_by(world, 600, every_s=30) == []
-    assert told() == ["opened", "resolved"]
-
-
-def test_an_address_that_changes_while_a_run_is_under_way_is_judged_by_its_own_runs() -> None:
-    world = a_page("fra")
-    happen(world, ". x x")
-    while not under_way():
-        pass_by(world, 10)
-    Monitor.objects.update(url="https://shop.example/new")
-    answer(world, ".")
-    pass_by(world, 120)
-    assert told() == ["opened", "resolved"]
-    assert only_incident().resolution == "replaced"
 
 
 def test_of_two_rules_the_one_that_asks_asks_for_both() -> None:
