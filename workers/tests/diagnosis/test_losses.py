@@ -1,4 +1,4 @@
-"""Distance, loss, and the other address family."""
+"""Packets that were lost, and what only looks like it."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,109 +6,27 @@ from typing import Any
 import pytest
 
 from workers.diagnosis import path
-from workers.diagnosis.case import Case
 from workers.diagnosis.diagnose import RULES
-from workers.measurement.evidence import Depth, Direction, ProbeEvidence, TcpState, Trial, TrialEvidence
+from workers.measurement.evidence import Direction, ProbeEvidence, TcpState, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, failure
-from workers.measurement.finding import Confidence, NotJudgedReason, Severity
+from workers.measurement.finding import Confidence, NotJudgedReason
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import facts, found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, connection, deep, light, name, postponed, probe
+from workers.tests.diagnosis.servers import Server, connection, probe
 
-BOTH = name(addresses=("192.0.2.1", "2001:db8::1"))
-SIX = "2001:db8::1"
-
-
-def far(rtt_ms: float, **changes: Any) -> ProbeEvidence:
-    return deep(Path(rtt_ms=rtt_ms), Server(**changes))
-
-
-@pytest.mark.parametrize(("rtt_ms", "severity"), [(101, Severity.MEDIUM), (201, Severity.HIGH)])
-def test_a_server_is_far_from_a_hundred_milliseconds_on(rtt_ms: float, severity: Severity) -> None:
-    finding = found(path.RULES, far(rtt_ms))[Id.TCP_RTT_HIGH]
-    assert finding.severity is severity
-    assert finding.saving_us == pytest.approx((rtt_ms - 30) * 1000 * 3, rel=0.01)
-    assert facts(finding)["round_trips"] == 3
-
-
-def test_a_server_that_is_near_enough_is_not_far() -> None:
-    assert not found(path.RULES, far(99))
-
-
-def test_tls12_pays_the_distance_four_times() -> None:
-    assert facts(found(path.RULES, far(150, version="TLSv1.2"))[Id.TCP_RTT_HIGH])["round_trips"] == 4
-
-
-@pytest.mark.parametrize("pause_ms", [100, 205, 700])
-def test_a_server_that_pauses_in_its_handshake_makes_no_distance_longer(pause_ms: int) -> None:
-    finding = found(path.RULES, far(150, stall=(1_000, pause_ms * 1000))).get(Id.TCP_RTT_HIGH)
-    assert pause_ms > 500 or finding is not None
-    assert finding is None or facts(finding)["round_trips"] == 3
-
-
-@pytest.mark.parametrize("jitter", [0, 0.2, 0.6])
-@pytest.mark.parametrize(("handshake_bytes", "round_trips"), [(9_000, 3), (18_500, 4)])
-def test_a_chain_that_needs_a_round_trip_more_does_so_on_an_unsteady_way_too(
-    jitter: float, handshake_bytes: int, round_trips: int
-) -> None:
-    for seed in range(5):
-        way = Path(rtt_ms=150, jitter=jitter, seed=100 * seed)
-        finding = found(path.RULES, deep(way, Server(handshake_bytes=handshake_bytes)))[Id.TCP_RTT_HIGH]
-        assert facts(finding)["round_trips"] == round_trips
-
-
-def test_a_visit_over_tls12_that_browsers_do_not_make_lengthens_no_visit() -> None:
-    """Where packets got lost in all but one of the others, there are more of those."""
-    way, server = Path(rtt_ms=150), Server()
-    whole, old = connection(way, server), connection(way, replace(server, version="TLSv1.2"), Trial.TLS12)
-    hurt = replace(whole, tcp_ended=TcpState(out_of_order_packets=3))
-    finding = found(path.RULES, probe([whole, hurt, hurt, old, old, old]))[Id.TCP_RTT_HIGH]
-    assert facts(finding)["round_trips"] == 3
-    assert facts(finding)["ttfb_ms"] == pytest.approx(450, rel=0.02)
-    assert facts(found(path.RULES, probe([hurt, hurt, old, old, old]))[Id.TCP_RTT_HIGH])["round_trips"] == 3
-    assert facts(found(path.RULES, probe([old, old]))[Id.TCP_RTT_HIGH])["round_trips"] == 4
-
-
-def test_distance_is_no_cause_where_the_server_takes_most_of_the_time() -> None:
-    assert not found(path.RULES, far(150, think_us=(600_000,)))
-
-
-def test_what_we_take_between_two_round_trips_ourselves_hides_no_distance() -> None:
-    quick = far(150)
-    busy = replace(quick, trials=tuple(resting_before_it_asks(one, 900_000) for one in quick.trials))
-    told, same = (facts(found(path.RULES, one)[Id.TCP_RTT_HIGH]) for one in (busy, quick))
-    assert told == same
-    assert told["ttfb_ms"] == pytest.approx(450, rel=0.02)
-
-
-def resting_before_it_asks(trial: TrialEvidence, pause_us: int) -> TrialEvidence:
-    """All that comes after the handshake, so much later."""
-    assert trial.handshake is not None
-    return postponed(trial, trial.handshake.ended_us or 0, pause_us)
-
-
-def test_a_distance_of_our_own_making_is_nobodys_fault() -> None:
-    for kept in (True, False):
-        evidence = replace(far(300), profile_verified=kept)
-        assert left_open(path.RULES, evidence)[Id.TCP_RTT_HIGH] is NotJudgedReason.SHAPED
-
-
-def test_one_connection_is_enough_for_the_distance_but_less_sure() -> None:
-    finding = found(path.RULES, light(Path(rtt_ms=300), Server()))[Id.TCP_RTT_HIGH]
-    assert finding.confidence is Confidence.MEDIUM
+# What came behind a lost packet waited in the kernel until that had been sent again.
+LOST: dict[str, Any] = {"tcp_ended": TcpState(out_of_order_packets=3), "scheduling_lag_us": 81_000}
+# What was only overtaken came at once.
+OVERTAKEN: dict[str, Any] = {"tcp_ended": TcpState(out_of_order_packets=3), "scheduling_lag_us": 2_000}
+# What the handshake of these servers takes.
+_SHAKEN_SEGMENTS = 3
 
 
 def lossy(count: int, total: int, **loss: Any) -> ProbeEvidence:
     whole = connection(Path(), Server())
     hurt = replace(whole, **loss)
     return probe([*[hurt] * count, *[whole] * (total - count)])
-
-
-# What came behind a lost packet waited in the kernel until that had been sent again.
-LOST: dict[str, Any] = {"tcp_ended": TcpState(out_of_order_packets=3), "scheduling_lag_us": 81_000}
-# What was only overtaken came at once.
-OVERTAKEN: dict[str, Any] = {"tcp_ended": TcpState(out_of_order_packets=3), "scheduling_lag_us": 2_000}
 
 
 def test_loss_in_two_connections_of_five_is_the_ways() -> None:
@@ -205,10 +123,6 @@ def test_what_was_said_again_for_a_queue_is_left_open() -> None:
     queued = TcpState(total_retransmits=1, rtt_us=150_000, rttvar_us=105_000)
     evidence = lossy(5, 5, tcp_ended=queued)
     assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.UNSTEADY
-
-
-# What the handshake of these servers takes.
-_SHAKEN_SEGMENTS = 3
 
 
 def filled_hole() -> TrialEvidence:
@@ -337,69 +251,3 @@ def test_a_syn_that_stood_in_a_queue_for_a_second_is_not_known_to_be_lost() -> N
     evidence = probe([*queued, *others])
     assert Id.TCP_LOSS not in found(path.RULES, evidence)
     assert left_open(path.RULES, evidence)[Id.TCP_LOSS] is NotJudgedReason.UNSTEADY
-
-
-def other(**changes: Any) -> TrialEvidence:
-    return replace(connection(Path(), Server()), trial=Trial.OTHER_FAMILY, address=SIX, exchanges=(), **changes)
-
-
-def both(*others: TrialEvidence, **changes: Any) -> ProbeEvidence:
-    main = [connection(Path(), Server()) for _ in range(3)]
-    return probe([*main, *others], names=(BOTH,), **changes)
-
-
-def test_an_address_that_refuses_each_time_is_broken() -> None:
-    refused = other(failure=failure(FailureKind.CONNECT_REFUSED), handshake=None)
-    finding = found(path.RULES, both(refused, refused, refused))[Id.IPV6_BROKEN_OR_SLOW]
-    assert finding.severity is Severity.HIGH
-    assert finding.saving_us == 80_000
-
-
-def test_an_address_that_is_silent_costs_what_browsers_wait() -> None:
-    silent = other(failure=failure(FailureKind.CONNECT_TIMEOUT), handshake=None, syn_rtt_us=None, tcp_ended=None)
-    evidence = both(silent, silent, silent, ipv6_passes=True)
-    finding = found(path.RULES, evidence)[Id.IPV6_BROKEN_OR_SLOW]
-    assert finding.saving_us == 250_000
-    assert finding.confidence is Confidence.MEDIUM
-    # Until somebody was reached, it may be our own network that has no IPv6.
-    unknown = replace(evidence, ipv6_passes=False)
-    assert left_open(path.RULES, unknown)[Id.IPV6_BROKEN_OR_SLOW] is NotJudgedReason.NOT_MEASURED
-
-
-def test_a_failure_seen_once_is_no_finding() -> None:
-    refused = other(failure=failure(FailureKind.CONNECT_REFUSED), handshake=None)
-    assert left_open(path.RULES, both(refused))[Id.IPV6_BROKEN_OR_SLOW] is NotJudgedReason.NOT_REPEATED
-
-
-def test_a_machine_without_ipv6_says_nothing_of_the_site() -> None:
-    unreachable = other(failure=failure(FailureKind.CONNECT_UNREACHABLE), handshake=None)
-    evidence = both(unreachable, unreachable, unreachable)
-    assert left_open(path.RULES, evidence)[Id.IPV6_BROKEN_OR_SLOW] is NotJudgedReason.NOT_MEASURED
-
-
-@pytest.mark.parametrize(("ipv6_us", "slow"), [(121_000, True), (119_000, False), (90_000, False)])
-def test_slower_means_half_as_much_again_and_thirty_milliseconds(ipv6_us: int, slow: bool) -> None:
-    six = other(syn_rtt_us=ipv6_us, tcp_connected=None, tcp_ended=None)
-    findings = found(path.RULES, both(six, six, six))
-    assert (Id.IPV6_BROKEN_OR_SLOW in findings) is slow
-    if slow:
-        assert findings[Id.IPV6_BROKEN_OR_SLOW].saving_us == 3 * (ipv6_us - 80_000)
-
-
-def test_a_way_so_far_that_browsers_take_the_other_costs_what_they_wait() -> None:
-    six = other(syn_rtt_us=340_000, tcp_connected=None, tcp_ended=None)
-    assert found(path.RULES, both(six, six, six))[Id.IPV6_BROKEN_OR_SLOW].saving_us == 250_000
-
-
-def test_the_other_family_does_not_make_this_one_nearer() -> None:
-    six = other(syn_rtt_us=20_000, tcp_connected=None, tcp_ended=None)
-    assert Case(evidence=both(six)).rtt_us == Case(evidence=both()).rtt_us
-
-
-def test_a_site_of_one_family_has_nothing_to_compare() -> None:
-    assert Id.IPV6_BROKEN_OR_SLOW not in left_open(path.RULES, probe([connection(Path(), Server())]))
-
-
-def test_a_light_probe_leaves_the_other_family_open() -> None:
-    evidence = both(depth=Depth.LIGHT)
-    assert left_open(path.RULES, evidence)[Id.IPV6_BROKEN_OR_SLOW] is NotJudgedReason.NEEDS_DEEP_PROBE
