@@ -81,6 +81,7 @@ Measures for a region until SIGTERM. Set up by the environment (every name also 
   FIRSTBYTE_PRIVATE_TARGETS    private ranges that may be measured (10.1.0.0/16,…)
   FIRSTBYTE_EXTRA_PORTS        ports that may be measured besides 80, 443, 8080 and 8443
   FIRSTBYTE_AGENT_NAME         its name (the host's)
+  FIRSTBYTE_ALLOW_UNSANDBOXED  1 loads public pages although Chromium's sandbox does not work
 """
 _MIN_TIMEOUT_S, _MAX_TIMEOUT_S = 0.1, 120
 _FIREWALL = """\

@@ -8,6 +8,7 @@ import pytest
 from workers.commands.help_layout import laid_out
 from workers.commands.page_arguments import PAGE_SCRIPT
 from workers.commands.parser import parse
+from workers.config import AgentConfig
 from workers.measurement.page_options import Click, TypeText, Visit, WaitFor
 from workers.measurement.script_text import parse_script
 
@@ -42,6 +43,11 @@ def test_each_example_can_be_typed(
 @pytest.mark.parametrize("command", ["", "probe", "page", "compare", "gate", "netlog", "cdp", "import"])
 def test_what_measures_or_asks_shows_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert examples_in(help_of(command, capsys))
+
+
+def test_the_help_of_an_agent_names_all_that_its_environment_sets(capsys: pytest.CaptureFixture[str]) -> None:
+    text = help_of("agent", capsys)
+    assert [name for name in AgentConfig.model_fields if f"FIRSTBYTE_{name.upper()} " not in text] == []
 
 
 def test_the_script_in_the_help_is_a_script(capsys: pytest.CaptureFixture[str]) -> None:
