@@ -63,6 +63,7 @@ def look(client: Client, who: Member, path: str) -> str:
 
 
 def test_every_kind_of_rule_is_said_in_words_and_has_a_form(client: Client, world: World) -> None:
+    client.logout()
     for kind in KINDS:
         rule = make_rule(world, kind, site=None if KINDS[kind].of_organisation else world.site)
         assert client.get(reverse("web:rule", args=[rule.public_id])).status_code == 302
