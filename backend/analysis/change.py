@@ -14,7 +14,7 @@ from backend.analysis.model import Model
 from backend.analysis.noise import Floats, huber_mean
 from backend.analysis.onset import Onset, onset, rounds
 from backend.analysis.settings import Settings
-from backend.analysis.transform import all_to_log, from_log
+from backend.analysis.transform import from_log, to_log
 
 # A region's own shift is told from the common one only as far as more than so many of its samples say so.
 _COMMON_SAMPLES = 8
@@ -134,7 +134,7 @@ def _regions(samples: Mapping[str, Series], model: Model, question: Question, se
         if name not in model.members or not len(times):
             continue
         baseline, at = model.members[name].baseline, np.asarray(times, dtype=np.float64)
-        rest = all_to_log(values, settings) - baseline.expected_at(at) - question.offsets.get(name, 0.0)
+        rest = to_log(values, settings) - baseline.expected_at(at) - question.offsets.get(name, 0.0)
         regions[name] = _Region(at, question.direction * rest, baseline.scale, weight(baseline))
     return regions
 

@@ -12,7 +12,7 @@ from backend.analysis.fusion import Deviations, Noise, noise, weight
 from backend.analysis.history import Series
 from backend.analysis.noise import Floats
 from backend.analysis.settings import DAY_S, HOUR_S, Settings
-from backend.analysis.transform import all_to_log
+from backend.analysis.transform import to_log
 
 # The baseline comes from the eight days before the last one, so that a fresh change is not learned; of less than three
 # days a smaller part is left out.
@@ -115,7 +115,7 @@ def _is_known(times: Floats) -> bool:
 
 def _usable(samples: Mapping[str, Series], settings: Settings) -> dict[str, tuple[Floats, Floats]]:
     return {
-        region: (np.asarray(times, dtype=np.float64), all_to_log(values, settings))
+        region: (np.asarray(times, dtype=np.float64), to_log(values, settings))
         for region, (times, values) in samples.items()
         if len(times)
     }

@@ -5,33 +5,19 @@ itself, whatever the distribution (DDSketch: Masson, Rim and Lee, VLDB 2019). Co
 are the counts of both.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from math import ceil, log
+from collections.abc import Mapping
 
 RELATIVE_ERROR = 0.01
+# A value's bucket is the ceiling of its logarithm to this base; everything from 0 to 1 shares bucket 0.
 GAMMA = (1 + RELATIVE_ERROR) / (1 - RELATIVE_ERROR)
 
 # Bucket to how many values are in it.
 Sketch = Mapping[int, int]
 
 
-def bucket_of(value: float) -> int:
-    """The bucket of a value of at least 0; everything up to 1 shares the first."""
-    return ceil(log(value) / log(GAMMA)) if value > 1 else 0
-
-
 def value_of(bucket: int) -> float:
     """What stands for all values of a bucket: off from each by at most RELATIVE_ERROR of it."""
     return 2 * GAMMA**bucket / (GAMMA + 1)
-
-
-def add(sketches: Iterable[Sketch]) -> Sketch:
-    """The sketch of all values together."""
-    total: Counter[int] = Counter()
-    for sketch in sketches:
-        total.update(sketch)
-    return total
 
 
 def quantile(sketch: Sketch, q: float) -> float | None:

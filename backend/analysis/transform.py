@@ -1,6 +1,6 @@
 """Values as logarithms, in which a change of so many per cent is the same step at every level, and back."""
 
-from math import exp, log, log1p
+from math import exp, log1p
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,11 +9,7 @@ from backend.analysis.noise import Floats
 from backend.analysis.settings import Settings
 
 
-def to_log(value: float, settings: Settings) -> float:
-    return log(max(value + settings.offset, settings.least))
-
-
-def all_to_log(values: ArrayLike, settings: Settings) -> Floats:
+def to_log(values: ArrayLike, settings: Settings) -> Floats:
     numbers: Floats = np.asarray(values, dtype=np.float64) + settings.offset
     result: Floats = np.log(np.maximum(numbers, settings.least))
     return result

@@ -7,7 +7,7 @@ import errno
 import os
 import socket
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import IPv4Interface, IPv6Interface, ip_address, ip_network
@@ -160,8 +160,3 @@ def error_codes(answers: bytes) -> list[int]:
             codes.append(-int(struct.unpack_from("=i", answers, at + _HEADER.size)[0]))
         at += max(_HEADER.size, (size + 3) & ~3)
     return codes
-
-
-def names() -> Sequence[str]:
-    """The interfaces of the calling thread's network."""
-    return [name for _, name in socket.if_nameindex()]

@@ -131,11 +131,6 @@ def settings_of(rule: Rule) -> RuleSettings:
     )
 
 
-def validate(organisation: Organisation, settings: RuleSettings) -> dict[str, Any]:
-    """The complete parameters. Raises InvalidRuleError with every fault there is."""
-    return _check(organisation, settings)
-
-
 def _named(rule: Rule) -> dict[str, str]:
     """Which one it is and where it looks, to a reader of the audit log, who may come when both are gone."""
     place = {"site": rule.site.name} if rule.site is not None else {"site": "all"}
@@ -151,6 +146,7 @@ def _apply(rule: Rule, settings: RuleSettings, params: dict[str, Any]) -> None:
 
 
 def _check(organisation: Organisation, settings: RuleSettings) -> dict[str, Any]:
+    """The complete parameters. Raises InvalidRuleError with every fault there is."""
     faults: dict[str, str] = {}
     params: dict[str, Any] = {}
     try:

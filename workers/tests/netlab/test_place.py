@@ -191,10 +191,10 @@ def test_a_program_can_be_started_inside() -> None:
 
 def test_a_closed_place_leaves_nothing_on_the_machine() -> None:
     with machine() as here:
-        before = here.network.call(netlink.names)
+        before = here.network.call(socket.if_nameindex)
         with here.shaped(parse_profile("-/-/10")):
-            assert len(here.network.call(netlink.names)) == len(before) + 1
-        assert here.network.call(netlink.names) == before
+            assert len(here.network.call(socket.if_nameindex)) == len(before) + 1
+        assert here.network.call(socket.if_nameindex) == before
         with here.shaped(parse_profile("-/-/10")) as again:
             assert fetch(again, SERVER4).syn_rtt_us
 
@@ -204,9 +204,9 @@ def test_a_place_that_cannot_be_made_leaves_nothing_either(monkeypatch: pytest.M
         raise NotPermittedError("no way out")
 
     with machine() as here:
-        before = here.network.call(netlink.names)
+        before = here.network.call(socket.if_nameindex)
         with monkeypatch.context() as patched:
             patched.setattr(place, "Masquerade", refuse)
             with pytest.raises(NotPermittedError, match="no way out"):
                 here.network.call(lambda: ShapedPlace(parse_profile("-/-/10")))
-        assert here.network.call(netlink.names) == before
+        assert here.network.call(socket.if_nameindex) == before
