@@ -95,7 +95,7 @@ class Scrutiny:
         self, row: Due, memory: Memory, rules: Sequence[Rule], newest: Mapping[str, UUID | None], now: datetime
     ) -> None:
         self.row = row
-        self._memory, self._rules, self._newest, self._now = memory, rules, newest, now
+        self._rules, self._newest, self._now = rules, newest, now
         self.is_off = row.paused or not row.active
         self._is_another = memory.get("what", row.what) != row.what
         self._why_over = self._why_it_ends()

@@ -1,6 +1,5 @@
 """The doors for agents: results, heartbeat, progress, pictures. Each asks for the token of a region."""
 
-import logging
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec
@@ -19,8 +18,6 @@ from backend.runs.ingest import ingest
 from workers.measurement.messages import Heartbeat, Progress, Receipts
 from workers.measurement.routes import PictureKind
 from workers.measurement.wire import WireError, decode, encode
-
-log = logging.getLogger(__name__)
 
 MAX_MESSAGE_BYTES = 512 * 1024
 MAX_PICTURE_BYTES = 1024 * 1024

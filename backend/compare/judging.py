@@ -33,11 +33,8 @@ MIN_EVERY, PAIRS_BETWEEN = timedelta(minutes=5), 3
 class Change:
     """In this region the CDN has become slower than the origin, or is so no longer."""
 
-    pairing: Pairing
     region: Region
     slower: bool
-    verdict: PairVerdict
-    at: datetime
 
 
 @transaction.atomic
@@ -64,7 +61,7 @@ def judge_pairing(pairing: Pairing, *, now: datetime) -> list[Change]:
         rows.append(row)
         if (known is not None and known.slower_since is not None) != (row.slower_since is not None):
             slower = row.slower_since is not None
-            changes.append(Change(pairing=pairing, region=region, slower=slower, verdict=found[region.pk].cold, at=now))
+            changes.append(Change(region=region, slower=slower))
     rows.append(_row(pairing, None, _overall(found), before.get(None), now))
     _store(pairing, rows)
     was_slower = {region_id for region_id, row in before.items() if region_id and row.slower_since}

@@ -62,7 +62,6 @@ class Samples:
 
     runs: tuple[PairRun, ...] = ()
     newest: UUID | None = None
-    newest_at: datetime | None = None
     failed: int = 0
     last_failure: str | None = None
 
@@ -110,7 +109,6 @@ def _samples(rows: Sequence[_Row], failed: tuple[int, str | None]) -> Samples:
     return Samples(
         runs=tuple(_run(exchanges) for exchanges in by_run.values()),
         newest=newest and newest.run_id,
-        newest_at=newest and newest.scheduled_for,
         failed=failed[0],
         last_failure=failed[1],
     )

@@ -45,7 +45,6 @@ class Baseline:
     by_monitor: Mapping[int, Samples]
     lately: Mapping[int, Samples] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
-    dropped: int = 0
 
     def count(self, monitor: int) -> int:
         """How many runs of a monitor there are, over all regions."""
@@ -82,7 +81,6 @@ def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
     return Baseline(
         by_monitor={pk: _chosen(samples, sieve.keeps) for pk, samples in measured.items()},
         lately={pk: _chosen(samples, lambda at: begun - _LATELY <= at < begun) for pk, samples in measured.items()},
-        dropped=sieve.dropped,
         warnings=_warnings(spans, sieve.dropped),
     )
 

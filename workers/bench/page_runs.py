@@ -15,17 +15,15 @@ from workers.browser.settings import BrowserSettings
 from workers.measurement.addresses import parse_networks
 from workers.measurement.messages import Kind, Measured, PageMeasurement, RunRequest
 from workers.measurement.routes import PictureKind
-from workers.measurement.wire import encode
 from workers.run import Clock, Instruments, execute
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """One run: how long it took, what was measured, and the size of its message to the service."""
+    """One run: how long it took, and what was measured."""
 
     wall_s: float
     page: PageMeasurement
-    sent_bytes: int
 
     def overhead_s(self, quiet_s: float) -> float:
         """What it took beyond the page and the wait for quiet. Raises RuntimeError when the page never rested."""
@@ -63,7 +61,7 @@ def run_once(pool: BrowserPool, site: Site) -> Done:
         raise RuntimeError(f"{len(page.waterfall.requests)} of {REQUESTS} requests were seen: {page.vitals}")
     if set(execution.pictures) != set(PictureKind):
         raise RuntimeError(f"of the page's pictures there are only {sorted(execution.pictures)}")
-    return Done(wall_s=execution.result.duration_us / 1_000_000, page=page, sent_bytes=len(encode(execution.result)))
+    return Done(wall_s=execution.result.duration_us / 1_000_000, page=page)
 
 
 def _request(site: Site) -> RunRequest:

@@ -10,4 +10,3 @@ class CanaryError(BrowserError):
 
     def __init__(self, fault: str) -> None:
         super().__init__(f"it is out of service, because it failed at a page of our own: {fault}")
-        self.fault = fault

@@ -17,7 +17,7 @@ from workers.measurement.failure import Blame, Stage
 from workers.measurement.messages import Early, Failed, Kind, Measured, ProbeMeasurement, ProgressStage, RunRequest
 from workers.measurement.target import EVERY_PORT, TargetError, parse_target
 
-EXIT_OK, EXIT_CHECK_FAILED, EXIT_USAGE, EXIT_NOT_MEASURED = 0, 1, 2, 4
+EXIT_OK, EXIT_CHECK_FAILED, EXIT_NOT_MEASURED = 0, 1, 4
 # On one's own machine every address may be measured, as every port: there is nobody to protect from the caller.
 EVERYWHERE: tuple[Network, ...] = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 # Where a terminal does not tell its size, it is as large as the first ones were.

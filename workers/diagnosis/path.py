@@ -163,7 +163,7 @@ def _visit(trial: TrialEvidence, jitter: int) -> _Visit | None:
     shake, shake_us = handshake_round_trips(trial, jitter), trial.handshake.network_us
     if shake is None or shake_us is None:
         return None
-    return _Visit(round_trips=connect_and_ask + shake.count, first_byte_us=network_us + shake_us)
+    return _Visit(round_trips=connect_and_ask + shake, first_byte_us=network_us + shake_us)
 
 
 def _lost_us(lossy: Sequence[TrialEvidence], trials: Sequence[TrialEvidence]) -> int | None:

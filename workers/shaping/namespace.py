@@ -55,7 +55,6 @@ class Namespace(Closing):
     """
 
     def __init__(self, name: str) -> None:
-        self.name = name
         self._orders: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._made: Future[int] = Future()
         self._thread = threading.Thread(target=self._live, name=f"network {name}", daemon=True)

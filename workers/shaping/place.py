@@ -40,11 +40,10 @@ class ShapedPlace(Closing):
     """A network whose way out has the numbers of a profile. Made, used and closed in this machine's network.
 
     `resolvers` are the name servers that this machine asks; those on its own loopback are made to answer inside too.
-    Raises ShapingError, and NotPermittedError without the rights for it. `by_netem` tells who shapes.
+    Raises ShapingError, and NotPermittedError without the rights for it.
     """
 
     def __init__(self, profile: Profile, *, resolvers: tuple[str, ...] = ()) -> None:
-        self.profile = profile
         self._settings = LinkSettings.of_profile(profile)
         self._stack = ExitStack()
         with self._stack:
@@ -52,7 +51,7 @@ class ShapedPlace(Closing):
             make_home(self.namespace)
             self._here = Here()
             self._stack.callback(self._here.close)
-            self._interface, self.by_netem = self._join()
+            self._interface = self._join()
             self._lead_out(int(self._interface.removeprefix(_NAME)))
             self._lead_to(tuple(filter(is_loopback, resolvers)))
             self._stack = self._stack.pop_all()
@@ -65,17 +64,17 @@ class ShapedPlace(Closing):
         """Ends the network: sockets that are still open reach nobody."""
         self._stack.close()
 
-    def _join(self) -> tuple[str, bool]:
-        """The interface of this machine at the other end, and whether the kernel's own link shapes."""
-        inside, by_netem = Plug(network=self.namespace), has_netem()
-        join = self._join_by_netem if by_netem else self._join_by_process
+    def _join(self) -> str:
+        """The interface of this machine at the other end. The kernel's own link shapes where there is one."""
+        inside = Plug(network=self.namespace)
+        join = self._join_by_netem if has_netem() else self._join_by_process
         for number in range(_MOST):
             outside = Plug(network=self._here, interface=f"{_NAME}{number}")
             try:
                 with ExitStack() as attempt:
                     join(inside, outside, attempt)
                     self._stack.push(attempt.pop_all())
-                    return outside.interface, by_netem
+                    return outside.interface
             except TakenError:
                 continue
         raise ShapingError(f"there are {_MOST} shaped networks on this machine already")

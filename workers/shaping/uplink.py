@@ -10,7 +10,7 @@ from workers.shaping.faults import NotPermittedError, ShapingError
 _ROUTES4 = Path("/proc/thread-self/net/route")
 _ROUTES6 = Path("/proc/thread-self/net/ipv6_route")
 _CONF = Path("/proc/sys/net")
-_GATEWAY_FLAG, _REJECT_FLAG = 0x2, 0x200
+_REJECT_FLAG = 0x200
 _ANYWHERE = "0" * 32
 _ACCEPT_RA_OF_HOSTS, _ACCEPT_RA_ALWAYS = "1", "2"
 

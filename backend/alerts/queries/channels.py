@@ -45,7 +45,6 @@ class DeliveryRow:
 
     place: int
     public_id: UUID
-    channel_id: UUID | None
     channel: str
     title: str
     event: str
@@ -109,7 +108,6 @@ def line_of(delivery: Delivery) -> DeliveryRow:
     return DeliveryRow(
         place=delivery.pk,
         public_id=delivery.public_id,
-        channel_id=delivery.channel.public_id if delivery.channel else None,
         channel=delivery.channel_name,
         title=message.title,
         event=message.event.value,

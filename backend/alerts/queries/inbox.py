@@ -22,14 +22,13 @@ MAX_WATCHED = 50
 class Watched:
     """Something a rule has seen and not told: it has not lasted, or another region is being asked.
 
-    `rule` is None while a first failure is being confirmed by `asked`.
+    `rule` is None while a first failure is being confirmed.
     """
 
     monitor: Monitor
     rule: Rule | None
     state: State
     since: datetime
-    asked: str | None
 
 
 def attention_count(organisation: Organisation) -> int:
@@ -51,17 +50,12 @@ def watched(organisation: Organisation) -> list[Watched]:
 
 def _watched(row: Watch, rules: dict[int, Rule]) -> Iterator[Watched]:
     memory = json.loads(row.memory)
-    for _, region, at_us in memory.get("asks", ())[:1]:
-        yield Watched(monitor=row.monitor, rule=None, state=State.FAILING, since=from_us(at_us), asked=region)
+    for _, _, at_us in memory.get("asks", ())[:1]:
+        yield Watched(monitor=row.monitor, rule=None, state=State.FAILING, since=from_us(at_us))
     for number, track in _undecided(row).items():
         if number in rules:
-            yield Watched(
-                monitor=row.monitor,
-                rule=rules[number],
-                state=State(track["state"]),
-                since=from_us(track["since_us"]),
-                asked=None,
-            )
+            state, since = State(track["state"]), from_us(track["since_us"])
+            yield Watched(monitor=row.monitor, rule=rules[number], state=state, since=since)
 
 
 def _undecided(row: Watch) -> dict[int, Any]:

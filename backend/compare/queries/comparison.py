@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from uuid import UUID
 
 from backend.compare.models import Pairing
@@ -26,7 +26,6 @@ class RegionComparison:
     failed: int
     last_failure: str | None
     newest: UUID | None
-    newest_at: datetime | None
 
     def of(self, *, reused: bool) -> PairVerdict:
         return self.reused if reused else self.cold
@@ -41,9 +40,6 @@ class Comparison:
     regions: tuple[RegionComparison, ...]
     cold: PairVerdict
     reused: PairVerdict
-
-    def of(self, *, reused: bool) -> PairVerdict:
-        return self.reused if reused else self.cold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,5 +86,4 @@ def compared_in(region: Region, samples: Samples) -> RegionComparison:
         failed=samples.failed,
         last_failure=samples.last_failure,
         newest=samples.newest,
-        newest_at=samples.newest_at,
     )

@@ -18,7 +18,7 @@ from backend.compare.tests.world import World
 from backend.fleet.models import Region
 from backend.runs.actions import request_runs
 from backend.runs.ingest import ingest
-from backend.runs.models import PendingRun, Trigger
+from backend.runs.models import PendingRun, Run, Trigger
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED, line_of, page, pair
 from backend.sites.actions import set_paused
@@ -109,7 +109,7 @@ def test_each_region_has_its_verdict_and_all_have_one(
     assert eu.reused.difference is not None
     assert eu.reused.difference.estimate_us == pytest.approx(-20_000, abs=2_000)
     assert [warning.id for warning in found.cold.warnings] == ["regions_contradict"]
-    assert eu.newest_at == NOW - timedelta(minutes=1)
+    assert Run.objects.get(run_id=eu.newest).scheduled_for == NOW - timedelta(minutes=1)
 
 
 def test_nineteen_pairs_are_too_few_for_a_verdict_and_twenty_are_enough(world: World, pairing: Pairing) -> None:

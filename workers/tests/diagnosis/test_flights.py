@@ -7,7 +7,7 @@ import pytest
 from workers.diagnosis import answers, handshakes, path, records, transport
 from workers.diagnosis.case import Case
 from workers.diagnosis.flights import Flight, Turn, answer_turn, handshake_turns
-from workers.diagnosis.gaps import Ruler
+from workers.diagnosis.gaps import Ruler, ruler_of
 from workers.diagnosis.round_trips import handshake_round_trips
 from workers.diagnosis.slow_start import rounds
 from workers.diagnosis.weighing import is_blind, is_late
@@ -47,10 +47,12 @@ def first_answer(trial: TrialEvidence, number: int = 0) -> Turn:
     ],
 )
 def test_handshakes_take_as_many_round_trips_as_flights(server: Server, trial: Trial, flights: int) -> None:
-    trips = handshake_round_trips(connection(FAR, server, trial))
-    assert trips is not None
-    assert trips.count == flights
-    assert trips.by_time == pytest.approx(flights, abs=0.02)
+    made = connection(FAR, server, trial)
+    assert handshake_round_trips(made) == flights
+    rtt_us = ruler_of(made).rtt_us
+    assert rtt_us is not None
+    assert made.handshake is not None
+    assert made.handshake.network_us == pytest.approx(flights * rtt_us, abs=0.02 * rtt_us)
 
 
 def test_a_handshake_that_did_not_end_has_no_round_trips() -> None:

@@ -62,7 +62,6 @@ def compared(region: Region, runs: Sequence[PairRun]) -> RegionComparison:
         failed=0,
         last_failure=None,
         newest=None,
-        newest_at=None,
     )
 
 
