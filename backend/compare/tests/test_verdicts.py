@@ -109,6 +109,7 @@ def test_each_region_has_its_verdict_and_all_have_one(
     assert eu.reused.difference is not None
     assert eu.reused.difference.estimate_us == pytest.approx(-20_000, abs=2_000)
     assert [warning.id for warning in found.cold.warnings] == ["regions_contradict"]
+    assert eu.newest is not None
     assert Run.objects.get(run_id=eu.newest).scheduled_for == NOW - timedelta(minutes=1)
 
 

@@ -1,5 +1,6 @@
 """Probes through profiles, each in the network that its request asks for."""
 
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -12,7 +13,6 @@ from workers.measurement.messages import Failed, Measured, ProbeMeasurement
 from workers.measurement.profile import PROFILES, Profile, parse_profile
 from workers.probes.settings import ProbeSettings
 from workers.shaped import ShapedProber, marked
-from workers.shaping import netlink
 from workers.shaping.faults import NotPermittedError
 from workers.tests.builders import build_request
 from workers.tests.netlab.test_place import SERVER4, Machine, machine
@@ -62,11 +62,11 @@ def test_each_request_is_measured_through_its_own_profile_and_verified() -> None
 
 def test_a_profile_asked_for_again_is_there_and_many_do_not_pile_up() -> None:
     with machine() as here, prober(here) as probe:
-        before = len(here.network.call(netlink.names))
+        before = len(here.network.call(socket.if_nameindex))
         with serving(here) as server:
             for rtt in (10, 11, 10, 12, 13, 14, 15, 10):
                 measured(probe(server.url(host=SERVER4), parse_profile(f"-/-/{rtt}")))
-        assert len(here.network.call(netlink.names)) == before + shaped._KEPT
+        assert len(here.network.call(socket.if_nameindex)) == before + shaped._KEPT
 
 
 def test_this_machine_itself_is_not_blamed_for_a_network_that_leads_away_from_it() -> None:
