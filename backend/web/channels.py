@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from backend.alerts.channels import Outcome, Sent
 from backend.alerts.models import DeliveryState
 from backend.alerts.queries.channels import ChannelRow
-from backend.web import units
+from backend.web.phrases import number_of
 from backend.web.verdict import Verdict
 from backend.web.waterfall.text import printable
 
@@ -36,7 +36,7 @@ def verdict_of(rows: Sequence[ChannelRow]) -> Verdict:
         text = "Send a test to see what the other side says."
         return Verdict(level="info", title=f"Nothing was told to {_names(untried)} yet", text=text)
     text = "The last message arrived at each of them."
-    return Verdict(level="good", title=f"Alerts reach {_number(len(working), 'channel')}", text=text)
+    return Verdict(level="good", title=f"Alerts reach {number_of(len(working), 'channel')}", text=text)
 
 
 def untold(rows: Sequence[ChannelRow]) -> Verdict | None:
@@ -65,7 +65,3 @@ def _answer(status: int | None, answer: str, name: str) -> str:
 def _names(rows: Sequence[ChannelRow]) -> str:
     first = printable(rows[0].name, 60)
     return first if len(rows) == 1 else f"{first} and {len(rows) - 1} more"
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{units.count(number)} {noun}{'' if number == 1 else 's'}"

@@ -7,6 +7,7 @@ from uuid import UUID
 from backend.runs.diagnoses import OpenFinding, OpenFindings, saving_us
 from backend.runs.queries import FoundCause
 from backend.web import units
+from backend.web.phrases import number_of
 from backend.web.verdict import Level, Verdict
 from backend.web.waterfall.text import printable
 from workers.diagnosis.catalogue import (
@@ -223,7 +224,7 @@ def _verdict(findings: Sequence[Finding], gain_us: int | None, depth: Depth) -> 
             return Verdict(level="info", title="Nothing found in one connection", text=text)
         return Verdict(level="good", title="Nothing to mend was found", text="")
     worst = min(costly, key=lambda finding: list(Severity).index(finding.severity))
-    count = f"{units.count(len(costly))} thing{'' if len(costly) == 1 else 's'} to mend"
+    count = f"{number_of(len(costly), 'thing')} to mend"
     gain = "" if not gain_us or gain_us < _LEAST_COST_US else f"; a new visitor could save {units.duration(gain_us)}"
     level: Level = "bad" if _LEVELS[worst.severity] == "bad" else "warn"
     return Verdict(level=level, title=f"{count}{gain}", text=f"First: {title_of(costly[0].id, costly[0].severity)}.")

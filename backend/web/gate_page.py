@@ -9,6 +9,7 @@ from backend.gates.models import Gate, GateRule, GateRun, Level, OnInconclusive,
 from backend.gates.queries import GateLine, GateView, RuleView
 from backend.gates.wording import grown_sentence, limit_sentence, undecided_sentence
 from backend.web import units
+from backend.web.phrases import number_of
 from workers.diagnosis.units import lasting
 
 # The drawing's own units; the style sheet gives it its size.
@@ -203,7 +204,7 @@ def interval_of(rule: GateRule, found: RuleFound) -> Interval | None:
 def runs_text(view: GateView) -> str:
     """How much was measured, in a line."""
     runs = view.runs
-    made = f"{units.count(runs.completed)} run{'' if runs.completed == 1 else 's'}"
+    made = number_of(runs.completed, "run")
     lasted = f" in {lasting(view.duration_s)}" if view.duration_s is not None else ""
     failed = f"; {units.count(runs.failed)} of them failed" if runs.failed else ""
     first = "the first" if runs.discarded == 1 else f"the first {units.count(runs.discarded)}"

@@ -7,6 +7,7 @@ from datetime import datetime
 from backend.runs.queries import HostCosts
 from backend.sites.models import Host, HostRole
 from backend.web.overview import Word
+from backend.web.phrases import listed
 from backend.web.waterfall.text import printable
 
 # Let's Encrypt renews with 30 days left: with fewer than 14 something is wrong.
@@ -75,7 +76,7 @@ def _title(rows: Sequence[HostRow]) -> str:
         return "No host is known yet"
     counts = {role: sum(row.role is role for row in rows) for role in _ORDER}
     parts = [f"{count} {_NAMES[role][count > 1]}" for role, count in counts.items() if count]
-    return f"{len(rows)} host{' makes' if len(rows) == 1 else 's make'} this page: {_listed(parts)}"
+    return f"{len(rows)} host{' makes' if len(rows) == 1 else 's make'} this page: {listed(parts)}"
 
 
 def _ending(row: HostRow) -> str:
@@ -94,7 +95,3 @@ def _share(rows: Sequence[HostRow]) -> str:
         return ""
     most, row = max(sent, key=lambda item: item[0])
     return f"{printable(row.host.name, 120)} sends {round(100 * most / total)} % of the bytes received, TLS included."
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

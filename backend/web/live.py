@@ -10,6 +10,7 @@ from backend.fleet.queries import Health, RegionState
 from backend.runs.models import Run
 from backend.runs.queries import RunProgress, RunState
 from backend.web import units
+from backend.web.phrases import number_of
 from backend.web.times import short
 from backend.web.verdict import missed_verdict
 from backend.web.waterfall.text import printable
@@ -181,7 +182,7 @@ def _deeper(early: Early) -> str:
 
 
 def _requests(number: int) -> str:
-    return f"{units.count(number)} request{'' if number == 1 else 's'}"
+    return number_of(number, "request")
 
 
 def _queued(run: RunProgress, facts: Facts) -> str:

@@ -13,6 +13,7 @@ from backend.accounts.models import Organisation
 from backend.alerts.actions.rules import RuleSettings
 from backend.sites.models import Monitor, Site
 from backend.web import units
+from backend.web.phrases import number_of
 
 if TYPE_CHECKING:
     from backend.alerts.previewed import Kept, Preview
@@ -91,7 +92,7 @@ def cell_of(kept: "Kept | None", now: datetime) -> Cell:
 
 
 def _alerts(found: "Preview") -> str:
-    return f"{units.count(found.alerts or 0)} alert{'' if found.alerts == 1 else 's'}"
+    return number_of(found.alerts or 0, "alert")
 
 
 def _days(found: "Preview", now: datetime) -> str:

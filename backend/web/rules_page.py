@@ -12,6 +12,7 @@ from backend.alerts.parameters import KINDS
 from backend.alerts.queries.rules import RuleBrief, RuleRow
 from backend.alerts.wording import joined
 from backend.web import units
+from backend.web.phrases import number_of
 from backend.web.verdict import Verdict
 from backend.web.waterfall.text import printable
 
@@ -120,7 +121,7 @@ def verdict_of(rules: Sequence[RuleBrief], untold: Verdict | None = None) -> Ver
         return Verdict(level="warn", title="Nothing would wake you", text=_silence(rules))
     names = dict.fromkeys(name for rule in telling for name in rule.tells)
     told = printable(joined(list(names)[:5]), 300)
-    number = f"{units.count(len(telling))} rule{'' if len(telling) == 1 else 's'}"
+    number = number_of(len(telling), "rule")
     if untold is not None:
         text = f"{number} would tell {told}. {untold.text}".strip()
         return Verdict(level=untold.level, title=untold.title, text=text)

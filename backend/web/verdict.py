@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from backend.web import units
+from backend.web.phrases import number_of
 from backend.web.waterfall.axis import MarkKey
 from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, segments_of
@@ -179,7 +180,7 @@ def _probe_verdict(probe: ProbeMeasurement) -> Verdict:
 def _errors_text(page: PageMeasurement) -> str:
     requests = page.waterfall.requests
     faulty = sum(request.failure is not None or (request.status or 0) >= 400 for request in requests)
-    return f"{units.count(faulty)} of {_number(len(requests), 'request')} failed or got an error." if faulty else ""
+    return f"{units.count(faulty)} of {number_of(len(requests), 'request')} failed or got an error." if faulty else ""
 
 
 def _first_byte_text(timing: Timing, *, ahead_us: int = 0) -> str:
@@ -261,7 +262,7 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
         Card(
             name="Transferred",
             value=units.size(received_bytes(requests)),
-            note=f"{_number(len(requests), 'request')}, {_number(len(hosts), 'host')}",
+            note=f"{number_of(len(requests), 'request')}, {number_of(len(hosts), 'host')}",
         ),
         _connections_card(page.waterfall),
     )
@@ -276,7 +277,7 @@ def _connections_card(waterfall: Waterfall) -> Card:
     if untold and not waterfall.connections:
         return Card(name="Connections", value=units.ABSENT, note="not told by the file")
     parts = [
-        f"{reused} of {_number(len(waterfall.requests) - untold, 'request')} reused one",
+        f"{reused} of {number_of(len(waterfall.requests) - untold, 'request')} reused one",
         f"of {units.count(untold)} it is not known" if untold else "",
         f"{units.count(unused)} never used" if unused else "",
     ]
@@ -320,7 +321,7 @@ def _probe_cards(probe: ProbeMeasurement) -> tuple[Card, ...]:
         Card(
             name="TLS",
             value=units.duration(phases.tls_us),
-            note="" if round_trips is None else _number(round_trips, "round trip"),
+            note="" if round_trips is None else number_of(round_trips, "round trip"),
         ),
         Card(name="Waiting", value=units.duration(phases.wait_us), note="request sent to first byte"),
         Card(name="Download", value=units.duration(phases.download_us), note=units.size(received)),
@@ -370,7 +371,3 @@ def _fully_loaded(us: int | None) -> str:
 def _level(value: float, limits: tuple[float, float]) -> Level:
     good, poor = limits
     return "good" if value <= good else "bad" if value > poor else "warn"
-
-
-def _number(number: int, noun: str) -> str:
-    return f"{units.count(number)} {noun}{'' if number == 1 else 's'}"

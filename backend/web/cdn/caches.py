@@ -8,6 +8,7 @@ from backend.compare.queries import AssetComparison, Hits, RegionHits
 from backend.sites.models import HostRole
 from backend.web import times, units
 from backend.web.hosts import HostRow
+from backend.web.phrases import number_of
 from backend.web.waterfall.text import printable
 from workers.measurement.pair import CacheState
 
@@ -106,7 +107,7 @@ def _row(found: RegionHits) -> HitRow:
         _bar(place, one, found.since + place * found.width) for place, one in enumerate(found.buckets) if one.told
     )
     name = printable(found.region.name, 60)
-    answers = f"{units.count(whole.told)} answer{'' if whole.told == 1 else 's'}"
+    answers = number_of(whole.told, "answer")
     spoken = f"{name}: {_percent(whole)} hits over the whole period; " + "; ".join(bar.text for bar in bars)
     return HitRow(
         name=name,

@@ -11,6 +11,7 @@ from backend.web.cdn.bars import LegBar, Scale, leg_bars, scale_of
 from backend.web.cdn.caches import difference_of
 from backend.web.cdn.words import advice, first_verdict_in, never_comes, pill, reasons_text, signed, title_of
 from backend.web.overview import Level, Word
+from backend.web.phrases import number_of
 from backend.web.waterfall.text import printable
 from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair_samples import Parts, Verdict
@@ -133,7 +134,7 @@ def _region_row(
     found = one.of(reused=reused)
     waits = found.pairs < MIN_PAIRS
     when = "none can come" if never_comes(found) else first_verdict_in(found.pairs, interval_s)
-    pairs = f"{units.count(found.pairs)} pair{'' if found.pairs == 1 else 's'}"
+    pairs = number_of(found.pairs, "pair")
     return RegionRow(
         name=printable(one.region.name, 60),
         code=one.region.code,
@@ -204,7 +205,7 @@ def _failed(one: RegionComparison) -> str:
     if not one.failed:
         return ""
     reason = f": {printable(_of_side(one.last_failure), 200)}" if one.last_failure else ""
-    return f"{units.count(one.failed)} pair{'' if one.failed == 1 else 's'} failed{reason}"
+    return f"{number_of(one.failed, 'pair')} failed{reason}"
 
 
 def _of_side(failure: str) -> str:

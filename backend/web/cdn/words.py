@@ -6,6 +6,7 @@ from math import ceil
 
 from backend.compare.queries import RegionComparison
 from backend.web.overview import Level, Word
+from backend.web.phrases import listed
 from backend.web.units import duration
 from backend.web.waterfall.text import printable
 from workers.diagnosis.pair_samples import Verdict
@@ -89,7 +90,7 @@ def reasons_text(regions: Sequence[RegionComparison], *, reused: bool) -> list[s
         sentences.append(f"{_name(where)}: {telling.main_reason.text}" if len(known) > 1 else telling.main_reason.text)
     unsure = [_name(one) for one, found in known if found.verdict is Verdict.INCONCLUSIVE]
     if unsure:
-        sentences.append(f"Not conclusive in {_listed(unsure)}.")
+        sentences.append(f"Not conclusive in {listed(unsure)}.")
     return sentences
 
 
@@ -162,7 +163,3 @@ def _us(verdict: PairVerdict) -> int:
 
 def _name(one: RegionComparison) -> str:
     return printable(one.region.name, 60)
-
-
-def _listed(parts: Sequence[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
