@@ -4,13 +4,16 @@ from collections.abc import Callable
 from functools import wraps
 from http import HTTPStatus
 from typing import Concatenate, ParamSpec, cast
+from uuid import UUID
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 
 from backend.accounts.models import Membership, Organisation, User
 from backend.accounts.permissions import Permission, allows, check
 from backend.accounts.queries import membership_at, organisations_of
+from backend.sites import queries as sites
+from backend.sites.models import Site
 from backend.web.within import page_of_form
 
 P = ParamSpec("P")
@@ -51,6 +54,14 @@ def needs(permission: Permission) -> Callable[[View[P]], GuardedView]:
         return guarded
 
     return decorate
+
+
+def owned_site(request: MemberRequest, site_id: UUID) -> Site:
+    """The site of that id, where it is the organisation's; else the page is not found."""
+    site = sites.site(request.organisation, site_id)
+    if site is None:
+        raise Http404
+    return site
 
 
 def current_membership(request: HttpRequest) -> Membership | None:

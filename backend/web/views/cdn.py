@@ -28,7 +28,7 @@ from backend.sites import queries as sites
 from backend.sites.actions import SiteLimitError
 from backend.sites.keeping import header_names
 from backend.sites.models import Site
-from backend.web.access import MemberRequest, needs
+from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.cdn.caches import HEIGHT, bytes_text, hit_rows, missed_of
 from backend.web.cdn.export import csv_of, document_of
 from backend.web.cdn.page import page_of
@@ -75,7 +75,7 @@ class Choice:
 @needs(Permission.READ)
 def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """One pairing over all regions, and all pairings in one region."""
-    site = _site(request, site_id)
+    site = owned_site(request, site_id)
     pairings = queries.pairings(site)
     if not pairings:
         return _empty(request, site)
@@ -123,7 +123,7 @@ def _newest_pair(pairing: Pairing, region: Region | None) -> dict[str, object]:
 @needs(Permission.READ)
 def export(request: MemberRequest, site_id: UUID, form: str) -> HttpResponse:
     """The table of regions as CSV, or the comparison as JSON."""
-    site = _site(request, site_id)
+    site = owned_site(request, site_id)
     pairings = queries.pairings(site)
     if not pairings or form not in ("csv", "json"):
         raise Http404
@@ -141,7 +141,7 @@ def export(request: MemberRequest, site_id: UUID, form: str) -> HttpResponse:
 @needs(Permission.EDIT_SITES)
 def add(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """Names an asset and its origin by hand."""
-    site = _site(request, site_id)
+    site = owned_site(request, site_id)
     regions = usable_regions(request.organisation)
     if request.method == "GET":
         return _form_page(request, site, PairingForm(regions=regions))
@@ -165,7 +165,7 @@ def add(request: MemberRequest, site_id: UUID) -> HttpResponse:
 @needs(Permission.EDIT_SITES)
 def tick(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """Takes proposed pairs: the ticked assets, all with the origin that was named."""
-    site = _site(request, site_id)
+    site = owned_site(request, site_id)
     assets = request.POST.getlist("asset")[:MAX_TICKED]
     origin = request.POST.get("origin", "")
     if not assets:
@@ -295,13 +295,6 @@ def _window(period: str) -> Window:
 
 def _url(site: Site) -> str:
     return reverse("web:cdn", args=[site.public_id])
-
-
-def _site(request: MemberRequest, site_id: UUID) -> Site:
-    site = sites.site(request.organisation, site_id)
-    if site is None:
-        raise Http404
-    return site
 
 
 def _pairing(request: MemberRequest, site_id: UUID, pairing_id: UUID) -> tuple[Site, Pairing]:

@@ -13,7 +13,7 @@ from backend.fleet.queries import usable_regions
 from backend.gates import actions, queries
 from backend.gates.report import markdown_report
 from backend.sites import queries as sites
-from backend.web.access import MemberRequest, needs
+from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.gate_page import (
     headline_of,
     headline_of_all,
@@ -91,9 +91,7 @@ def cancel(request: MemberRequest, gate_id: UUID) -> HttpResponse:
 @needs(Permission.READ)
 def deploys(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """The releases of a site, the newest first."""
-    site = sites.site(request.organisation, site_id)
-    if site is None:
-        raise Http404
+    site = owned_site(request, site_id)
     found = sites.deploys(request.organisation, site=site, limit=SHOWN)
     gates = queries.gates(request.organisation, site=site, limit=queries.MAX_GATES)
     by_deploy = {row.line.deploy.pk: row for row in reversed(rows_of(gates)) if row.line.deploy is not None}

@@ -16,7 +16,7 @@ from backend.runs.queries import HostCosts, host_costs
 from backend.sites import queries as sites
 from backend.sites.hosts import choose_role
 from backend.sites.models import HostRole, Site
-from backend.web.access import MemberRequest, needs
+from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.hosts import hosts_of
 from backend.web.trend import RANGES
 from workers.measurement.messages import Kind
@@ -28,9 +28,7 @@ PERIODS = ("24h", "7d", "30d")
 @needs(Permission.READ)
 def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """One row a host; region and period stand in the URL."""
-    site = sites.site(request.organisation, site_id)
-    if site is None:
-        raise Http404
+    site = owned_site(request, site_id)
     now = timezone.now()
     regions = usable_regions(request.organisation)
     chosen = next((region for region in regions if region.code == request.GET.get("region")), None)

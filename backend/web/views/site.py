@@ -4,7 +4,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -22,7 +22,7 @@ from backend.runs.queries import long_series, newest_deep_runs, phase_series, re
 from backend.sites import queries as sites
 from backend.sites.models import Monitor
 from backend.web import trend
-from backend.web.access import MemberRequest, needs
+from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.channels import untold
 from backend.web.findings import of_site
 from backend.web.overview import overview_of
@@ -40,9 +40,7 @@ DEPLOYS_NAMED = 5
 @needs(Permission.READ)
 def findings(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """What is to be mended, by the newest deep probe of each region, and the checklist "Is TLS fast yet"."""
-    site = sites.site(request.organisation, site_id)
-    if site is None:
-        raise Http404
+    site = owned_site(request, site_id)
     found = open_findings(newest_deep_runs(site))
     context = {"section": "sites", "site": site, "looks": found.looks, "panel": of_site(found)}
     return render(request, "sites/findings.html", context)
@@ -52,9 +50,7 @@ def findings(request: MemberRequest, site_id: UUID) -> HttpResponse:
 @needs(Permission.READ)
 def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """The verdict, the trend by region, the last runs; all choices stand in the URL."""
-    site = sites.site(request.organisation, site_id)
-    if site is None:
-        raise Http404
+    site = owned_site(request, site_id)
     now = timezone.now()
     states = regions_for(request.organisation, now=now)
     incidents, blind = open_by_site(request.organisation, site), blindnesses(now).regions

@@ -19,10 +19,9 @@ from backend.fleet.queries import Health, RegionState, regions_for
 from backend.runs import actions
 from backend.runs.queries import RunDetail, RunState, progress, run_detail
 from backend.runs.queries.ended import ended_runs
-from backend.sites import queries as sites
 from backend.sites.actions import MAX_NAME_CHARS, SiteLimitError
 from backend.sites.models import Site
-from backend.web.access import MemberRequest, needs
+from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.forms.sites import NameForm, TrialForm
 from backend.web.live import Facts, Live, by_code, drawn, live
 from backend.web.run_page import panel_of
@@ -56,7 +55,7 @@ def add(request: MemberRequest) -> HttpResponse:
 @needs(Permission.READ)
 def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """The runs named in the address, in words, as they are now."""
-    site = _site(request, site_id)
+    site = owned_site(request, site_id)
     run_ids = _run_ids(request)
     facts = _facts(request, run_ids)
     shown = live(facts)
@@ -79,7 +78,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
 @needs(Permission.READ)
 def state(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """The same for the page's script; 304 while nothing changed."""
-    _site(request, site_id)
+    owned_site(request, site_id)
     body = json.dumps(live(_facts(request, _run_ids(request))).document()).encode()
     etag = f'"{hashlib.sha256(body).hexdigest()[:32]}"'
     if request.headers.get("If-None-Match") == etag:
@@ -95,7 +94,7 @@ def state(request: MemberRequest, site_id: UUID) -> HttpResponse:
 @needs(Permission.EDIT_SITES)
 def save(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """Makes the tested draft a site that is measured from now on."""
-    site = _site(request, site_id)
+    site = owned_site(request, site_id)
     actions.save_site(actor=request.user, site=site, name=request.POST.get("name", ""))
     messages.success(request, "Saved: probed every minute and loaded every 15 minutes from all regions.")
     return redirect("web:site", site.public_id)
@@ -173,13 +172,6 @@ def _first(request: MemberRequest, shown: Live, kind: Kind) -> RunDetail | None:
     """The first that was measured of a kind."""
     done = [UUID(run.id) for run in shown.runs if run.kind == kind and run.state == RunState.DONE]
     return run_detail(request.organisation, done[0]) if done else None
-
-
-def _site(request: MemberRequest, site_id: UUID) -> Site:
-    site = sites.site(request.organisation, site_id)
-    if site is None:
-        raise Http404
-    return site
 
 
 def _run_ids(request: MemberRequest) -> list[UUID]:
