@@ -9,11 +9,10 @@ from workers.diagnosis.full_packets import vanish_on_the_way
 from workers.measurement.failure import Blame, Failure, FailureKind
 from workers.measurement.finding import NotJudgedReason
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement
+from workers.measurement.verify_codes import OF_TIME
 
 _BY_TIME = (FailureKind.CERTIFICATE_EXPIRED, FailureKind.CERTIFICATE_NOT_YET_VALID)
 _BY_PATIENCE = (FailureKind.TLS_TIMEOUT, FailureKind.RESPONSE_TIMEOUT, FailureKind.DOWNLOAD_TIMEOUT)
-# OpenSSL's X509_V_ERR_… numbers of what only the time decides (x509_vfy.h).
-_CODES_OF_TIME = {9, 10}
 
 
 def explained(outcome: Measured | Failed) -> Measured | Failed:
@@ -37,7 +36,7 @@ def _hangs_on_our_clock(case: Case, measurement: ProbeMeasurement) -> bool:
     shaken = (one.handshake for one in case.evidence.trials if one.handshake is not None)
     codes = {fault.code for one in shaken for fault in one.faults}
     apart = any(one.reason is NotJudgedReason.CLOCKS_APART for one in left_open)
-    return apart and bool(codes) and codes <= _CODES_OF_TIME
+    return apart and bool(codes) and codes <= OF_TIME
 
 
 def _of_our_clock(failure: Failure, apart: timedelta) -> Failure:

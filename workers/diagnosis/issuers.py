@@ -5,14 +5,10 @@ from dataclasses import dataclass
 from workers.diagnosis.chains import Chain, leaf_signed_itself, path_of
 from workers.measurement.evidence import CertificateFault, ChainCertificate, Handshake
 from workers.measurement.finding import Confidence, FindingId
+from workers.measurement.verify_codes import ISSUER_UNKNOWN, LEAF_SIGNED_ITSELF, OF_TIME, ROOT_UNKNOWN, WEAK, WRONG_NAME
 
-# OpenSSL's X509_V_ERR_… numbers (x509_vfy.h): a certificate without a known issuer, at some depth.
-_ISSUER_UNKNOWN = frozenset({2, 20, 21})
-_LEAF_SIGNED_ITSELF = 18
-_ROOT_UNKNOWN = 19
 # Time, name and strength are other causes, with findings of their own.
-_TIMES = frozenset({9, 10})
-_OTHER_CAUSES = _TIMES | {62, 63, 64, 66, 67, 68}
+_OTHER_CAUSES = OF_TIME | WRONG_NAME | WEAK
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,15 +35,15 @@ def trust_fault(shaken: Handshake, chain: Chain) -> Trust | None:
 
 def _is_of_root(fault: CertificateFault, sent: int) -> bool:
     """Whether it is the authority itself whose time is over, or has not come: its certificate is the agent's own."""
-    return fault.code in _TIMES and fault.depth >= sent
+    return fault.code in OF_TIME and fault.depth >= sent
 
 
 def _judged(codes: set[int], shaken: Handshake, chain: Chain) -> tuple[FindingId, Confidence]:
-    if _LEAF_SIGNED_ITSELF in codes or leaf_signed_itself(shaken, chain[0]):
+    if LEAF_SIGNED_ITSELF in codes or leaf_signed_itself(shaken, chain[0]):
         return FindingId.TLS_CERT_SELF_SIGNED, Confidence.HIGH
     if shaken.verified_with_fetched_issuer is True:
         return FindingId.TLS_CHAIN_INCOMPLETE, Confidence.HIGH
-    if _ROOT_UNKNOWN in codes or not codes & _ISSUER_UNKNOWN:
+    if ROOT_UNKNOWN in codes or not codes & ISSUER_UNKNOWN:
         return FindingId.TLS_CERT_UNTRUSTED, Confidence.HIGH
     return _without_issuer(shaken, path_of(chain))
 

@@ -10,6 +10,7 @@ from workers.measurement.connection import Header
 from workers.measurement.evidence import CertificateFault, Depth, Handshake, Trial
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.verify_codes import ISSUER_UNKNOWN, OF_TIME
 
 # How answers over HTTP/2 break: by the server's doing, and by what browsers may read although we cannot.
 _BROKEN = frozenset(
@@ -22,11 +23,6 @@ _BROKEN = frozenset(
     }
 )
 _UNREADABLE = frozenset({FailureKind.RESPONSE_INVALID})
-# …UNABLE_TO_GET_ISSUER_CERT(_LOCALLY), …UNABLE_TO_VERIFY_LEAF_SIGNATURE (x509_vfy.h): some browsers know an issuer from
-# elsewhere that was not sent.
-_FORGIVEN = frozenset({2, 20, 21})
-# …CERT_NOT_YET_VALID, …CERT_HAS_EXPIRED: by whose clock is the question.
-_OF_TIME = frozenset({9, 10})
 # With what else they answer, name servers say nothing of the name.
 _SAY_WHAT_IS = frozenset({"NOERROR", "NXDOMAIN"})
 # What a firewall near us does to UDP looks like this; a closed port is told by the host itself.
@@ -135,8 +131,8 @@ def http3_refused(case: Case) -> tuple[CertificateFault, ...]:
 
 
 def _unforgiven(case: Case, shaken: Handshake) -> CertificateFault | None:
-    by_clock = _OF_TIME if valid_there(case, chain_of(case, shaken)) else frozenset()
-    return next((one for one in shaken.faults if one.code not in _FORGIVEN | by_clock), None)
+    by_clock = OF_TIME if valid_there(case, chain_of(case, shaken)) else frozenset()
+    return next((one for one in shaken.faults if one.code not in ISSUER_UNKNOWN | by_clock), None)
 
 
 def http3_answers(case: Case) -> bool | None:

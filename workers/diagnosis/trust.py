@@ -15,12 +15,8 @@ from workers.diagnosis.issuers import Trust, trust_fault
 from workers.diagnosis.tls_visits import judged_chain
 from workers.measurement.evidence import ChainCertificate, Handshake
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.verify_codes import EXPIRED, NOT_YET_VALID, WEAK, WRONG_NAME
 
-# OpenSSL's X509_V_ERR_… numbers (x509_vfy.h).
-NOT_YET_VALID = 9
-EXPIRED = 10
-_WRONG_NAME = frozenset({62, 63, 64})
-_WEAK = frozenset({66, 67, 68})
 # Browsers and the CA/Browser Forum's baseline (6.1.5) refuse shorter ones.
 MIN_RSA_BITS = 2048
 # Renewal is due with a third of the life left, as ACME clients do it; from two weeks on somebody must act.
@@ -96,7 +92,7 @@ def _urgency(leaf: ChainCertificate, now: datetime) -> Severity | None:
 
 def name_mismatch(case: Case) -> Verdicts:
     shaken, chain = judged_chain(case) or (None, ())
-    if shaken is None or not _codes(shaken) & _WRONG_NAME:
+    if shaken is None or not _codes(shaken) & WRONG_NAME:
         return
     leaf = chain[0]
     told = facts(host=case.evidence.host, names=leaf.names[:_TOLD_NAMES], name_count=leaf.name_count)
@@ -151,7 +147,7 @@ def _weak_ones(shaken: Handshake, chain: Chain) -> Iterator[ChainCertificate]:
     leaf = chain[0]
     if leaf.key_type == "RSA" and leaf.key_bits is not None and leaf.key_bits < MIN_RSA_BITS:
         yield leaf
-    blamed = (_at_fault(shaken, chain, code) for code in sorted(_WEAK & _codes(shaken)))
+    blamed = (_at_fault(shaken, chain, code) for code in sorted(WEAK & _codes(shaken)))
     yield from (one for one in blamed if one is not None)
 
 

@@ -11,18 +11,23 @@ from OpenSSL import crypto
 from workers.measurement.compute.certificate import key_of
 from workers.measurement.compute.chain import is_signed_by, parsed
 from workers.measurement.evidence import CertificateFault
+from workers.measurement.verify_codes import (
+    ISSUER_UNKNOWN,
+    OTHER_ADDRESS,
+    OTHER_HOST,
+    SHORT_ISSUERS_KEY,
+    SHORT_LEAFS_KEY,
+    WEAK_SIGNATURE,
+)
 from workers.probes.bindings import fault_text
 
-# x509_vfy.h: X509_V_ERR_HOSTNAME_MISMATCH, …IP_ADDRESS_MISMATCH, …CERT_REJECTED.
-_WRONG_HOST, _WRONG_ADDRESS, _REJECTED = 62, 64, 28
-_OF_HOST = frozenset({_WRONG_HOST, _WRONG_ADDRESS})
-# …UNABLE_TO_GET_ISSUER_CERT(_LOCALLY), …CERT_SIGNATURE_FAILURE, …UNABLE_TO_VERIFY_LEAF_SIGNATURE, …PERMITTED_ and
-# …EXCLUDED_VIOLATION: what is said of a leaf for the certificates above it.
-_OF_LEAFS_ISSUER = frozenset({2, 7, 20, 21, 47, 48})
+# X509_V_ERR_CERT_REJECTED (x509_vfy.h).
+_REJECTED = 28
+_OF_HOST = frozenset({OTHER_HOST, OTHER_ADDRESS})
+# …CERT_SIGNATURE_FAILURE, …PERMITTED_, …EXCLUDED_VIOLATION too: what is said of a leaf for the certificates above it.
+_OF_LEAFS_ISSUER = ISSUER_UNKNOWN | {7, 47, 48}
 # …INVALID_PURPOSE: it is mostly the leaf's own.
 _UNFIT_PURPOSE = 26
-# …EE_KEY_TOO_SMALL, …CA_KEY_TOO_SMALL, …CA_MD_TOO_WEAK: what gives less than 112 bits of security, level 2 of OpenSSL.
-_SHORT_LEAFS_KEY, _SHORT_ISSUERS_KEY, _WEAK_SIGNATURE = 66, 67, 68
 _BROKEN = frozenset({SignatureAlgorithmOID.RSA_WITH_MD5, SignatureAlgorithmOID.RSA_WITH_SHA1})
 _BROKEN |= {SignatureAlgorithmOID.ECDSA_WITH_SHA1, SignatureAlgorithmOID.DSA_WITH_SHA1}
 _LEAST_BITS = {"RSA": 2048, "DSA": 2048, "EC": 224}
@@ -43,7 +48,7 @@ def chain_faults(store: crypto.X509Store, chain: tuple[bytes, ...], host: str) -
     if not fits:
         numeric = _address(host) is not None
         text = "IP address mismatch" if numeric else "hostname mismatch"
-        faults.append(CertificateFault(code=_WRONG_ADDRESS if numeric else _WRONG_HOST, depth=0, text=text))
+        faults.append(CertificateFault(code=OTHER_ADDRESS if numeric else OTHER_HOST, depth=0, text=text))
     return tuple(faults)
 
 
@@ -63,9 +68,9 @@ def _weakness(way: list[x509.Certificate]) -> CertificateFault | None:
     """What connections ask for besides (SSL_CTX_set_security_level). How a root is signed is nobody's concern."""
     for depth, one in enumerate(way):
         if _is_short(one):
-            code = _SHORT_ISSUERS_KEY if depth else _SHORT_LEAFS_KEY
+            code = SHORT_ISSUERS_KEY if depth else SHORT_LEAFS_KEY
         elif one is not way[-1] and one.signature_algorithm_oid in _BROKEN:
-            code = _WEAK_SIGNATURE
+            code = WEAK_SIGNATURE
         else:
             continue
         return CertificateFault(code=code, depth=depth, text=fault_text(code))

@@ -12,18 +12,29 @@ from workers.measurement.compute.remembered import remembered
 from workers.measurement.compute.texts import plain
 from workers.measurement.evidence import CertificateFault
 from workers.measurement.failure import FailureKind
+from workers.measurement.verify_codes import (
+    EXPIRED,
+    ISSUER_UNKNOWN,
+    LEAF_SIGNED_ITSELF,
+    NOT_YET_VALID,
+    OTHER_ADDRESS,
+    OTHER_HOST,
+    ROOT_UNKNOWN,
+)
 
 # A CDN's certificate names hundreds of hosts: enough to see whose it is.
 MAX_NAMES = 100
 _MAX_NAME_CHARS = 512
 
-# OpenSSL's X509_V_ERR_… numbers (x509_vfy.h), the most telling first: a certificate is often wrong in several ways.
+# …CERT_UNTRUSTED: the store knows it and does not trust it.
+_REFUSED = 27
+# The most telling first: a certificate is often wrong in several ways.
 _KINDS: tuple[tuple[FailureKind, frozenset[int]], ...] = (
-    (FailureKind.CERTIFICATE_EXPIRED, frozenset({10})),
-    (FailureKind.CERTIFICATE_NOT_YET_VALID, frozenset({9})),
-    (FailureKind.CERTIFICATE_SELF_SIGNED, frozenset({18})),
-    (FailureKind.CERTIFICATE_UNTRUSTED, frozenset({2, 19, 20, 21, 27})),
-    (FailureKind.CERTIFICATE_WRONG_HOST, frozenset({62, 64})),
+    (FailureKind.CERTIFICATE_EXPIRED, frozenset({EXPIRED})),
+    (FailureKind.CERTIFICATE_NOT_YET_VALID, frozenset({NOT_YET_VALID})),
+    (FailureKind.CERTIFICATE_SELF_SIGNED, frozenset({LEAF_SIGNED_ITSELF})),
+    (FailureKind.CERTIFICATE_UNTRUSTED, ISSUER_UNKNOWN | {ROOT_UNKNOWN, _REFUSED}),
+    (FailureKind.CERTIFICATE_WRONG_HOST, frozenset({OTHER_HOST, OTHER_ADDRESS})),
 )
 _KEY_TYPES: tuple[tuple[type, str], ...] = (
     (rsa.RSAPublicKey, "RSA"),
