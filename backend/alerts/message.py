@@ -52,6 +52,9 @@ class Event(StrEnum):
     TEST = "test"
 
 
+GOOD_NEWS = frozenset({Event.RECOVERED, Event.RESOLVED, Event.BETTER})
+
+
 class Severity(StrEnum):
     CRITICAL = "critical"
     WARNING = "warning"

@@ -86,7 +86,7 @@ def _report(
     elif not found:
         report_end(pairing, now=now, why=Resolution.UNMEASURED)
     elif slower:
-        slower.sort(key=lambda one: -_estimate_us(one.cold))
+        slower.sort(key=lambda one: -one.cold.estimate_us)
         report(
             kind=RuleKind.CDN,
             site=pairing.site,
@@ -108,17 +108,13 @@ def _report(
 def _title(pairing: Pairing, slower: Sequence[RegionComparison]) -> str:
     worst = slower[0]
     more = f" and {len(slower) - 1} more" if len(slower) > 1 else ""
-    by = ms(_estimate_us(worst.cold))
+    by = ms(worst.cold.estimate_us)
     return f"{pairing.site.name}: the CDN is {by} slower than the origin in {worst.region.name}{more}"
 
 
 def _told(pairing: Pairing, worst: RegionComparison) -> list[str]:
     reason = worst.cold.main_reason
     return [f"{pairing.name}: {worst.cold.sentence}", *([reason.text] if reason else [])]
-
-
-def _estimate_us(verdict: PairVerdict) -> int:
-    return 0 if verdict.difference is None else verdict.difference.estimate_us
 
 
 def _subject(pairing: Pairing) -> str:

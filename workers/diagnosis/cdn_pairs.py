@@ -52,7 +52,7 @@ def _tls_per_connect(leg: LegFacts) -> float | None:
 def _finding(
     verdict: PairVerdict, cdn: LegFacts, origin: LegFacts, samples: Sequence[PairSample], host: str | None
 ) -> Finding:
-    slower_us = 0 if verdict.difference is None else verdict.difference.estimate_us
+    slower_us = verdict.estimate_us
     totals = [(pair.a.parts(with_dns=True).total, pair.b.parts(with_dns=True).total) for pair in samples]
     cdn_ratio, origin_ratio = _tls_per_connect(cdn), _tls_per_connect(origin)
     return Finding(

@@ -66,6 +66,11 @@ class PairVerdict:
         return self.a if leg is Leg.A else self.b
 
     @property
+    def estimate_us(self) -> int:
+        """How much longer leg `a` takes; 0 without any pair."""
+        return 0 if self.difference is None else self.difference.estimate_us
+
+    @property
     def main_reason(self) -> Reason | None:
         """What acts most in the direction of the difference."""
         return None if self.difference is None else leading(self.reasons, self.difference.estimate_us)

@@ -18,12 +18,9 @@ from workers.measurement.connection import Header
 from workers.measurement.failure import FailureKind, Stage
 from workers.probes.faults import ProbeError
 from workers.probes.http1 import MAX_HEAD_BYTES, Head, OnBody, printable
-from workers.probes.request_fields import Fields
+from workers.probes.request_fields import CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES, Fields
 
 MAX_INTERIM = 16
-# Chrome's windows: 6 MiB a stream, 15 MiB a connection. With smaller ones a server waits for us on a long way.
-_STREAM_WINDOW_BYTES = 6 * 1024 * 1024
-_CONNECTION_WINDOW_BYTES = 15 * 1024 * 1024
 _DEFAULT_WINDOW_BYTES = 65535
 _MAX_FRAME_BYTES = 16384
 _FRAME_HEADER_BYTES = 9
@@ -303,12 +300,12 @@ def _greeting(fields: Fields) -> H2Connection:
         client=True,
         initial_values={
             SettingCodes.ENABLE_PUSH: 0,
-            SettingCodes.INITIAL_WINDOW_SIZE: _STREAM_WINDOW_BYTES,
+            SettingCodes.INITIAL_WINDOW_SIZE: STREAM_WINDOW_BYTES,
             SettingCodes.MAX_HEADER_LIST_SIZE: MAX_HEAD_BYTES,
         },
     )
     h2.initiate_connection()
-    h2.increment_flow_control_window(_CONNECTION_WINDOW_BYTES - _DEFAULT_WINDOW_BYTES)
+    h2.increment_flow_control_window(CONNECTION_WINDOW_BYTES - _DEFAULT_WINDOW_BYTES)
     h2.send_headers(_FIRST_STREAM, fields, end_stream=True)
     return h2
 

@@ -16,6 +16,8 @@ from aioquic.quic.packet import QuicProtocolVersion
 from aioquic.tls import Context, Epoch, SessionTicket
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from workers.probes.request_fields import CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES
+
 # As long as the key share of X25519MLKEM768, which is the most of what browsers say first: with it their hello takes
 # two datagrams, and a server may answer with three times as much (RFC 9000, 8.1). Said here as padding (RFC 7685).
 _PADDING = 21
@@ -26,9 +28,6 @@ _HEADER_BYTES = 4
 _MESSAGE_BYTES = 4096
 _MAX_MESSAGES = 32
 _MAX_CHAIN = 16
-# Chrome's windows: 6 MiB a stream, 15 MiB a connection.
-_STREAM_WINDOW_BYTES = 6 * 1024 * 1024
-_CONNECTION_WINDOW_BYTES = 15 * 1024 * 1024
 _IDLE_S = 30.0
 # What a connection believes of the way there before it has seen it: Chrome's default, at least a timer's grain.
 _USUAL_RTT_S = 0.1
@@ -74,8 +73,8 @@ class Quic(QuicConnection):
                 idle_timeout=_IDLE_S,
                 initial_rtt=_USUAL_RTT_S if rtt_us is None else max(_MIN_RTT_S, rtt_us / 1_000_000),
                 is_client=True,
-                max_data=_CONNECTION_WINDOW_BYTES,
-                max_stream_data=_STREAM_WINDOW_BYTES,
+                max_data=CONNECTION_WINDOW_BYTES,
+                max_stream_data=STREAM_WINDOW_BYTES,
                 server_name=host,
                 supported_versions=[QuicProtocolVersion.VERSION_1],
                 verify_mode=ssl.CERT_NONE,

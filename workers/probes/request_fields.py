@@ -7,6 +7,9 @@ from workers.measurement.target import Target
 Fields = list[tuple[str, str]]
 # What Chrome asks for: nobody looks into such a body, and a CDN may answer better than gzip.
 BROWSER_ENCODINGS = "gzip, deflate, br, zstd"
+# Chrome's windows: 6 MiB a stream, 15 MiB a connection. With smaller ones a server waits for us on a long way.
+STREAM_WINDOW_BYTES = 6 * 1024 * 1024
+CONNECTION_WINDOW_BYTES = 15 * 1024 * 1024
 # What HTTP/1.1 says of a connection has no place here (RFC 9113, 8.2.2); the host is said by `:authority`.
 _FORBIDDEN = frozenset({"host", "connection", "keep-alive", "proxy-connection", "te", "transfer-encoding", "upgrade"})
 

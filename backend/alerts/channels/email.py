@@ -11,14 +11,13 @@ from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 
 from backend.alerts.channels.parcel import Outcome, Parcel, Sent
-from backend.alerts.message import Event, clean, for_people
+from backend.alerts.message import GOOD_NEWS, clean, for_people
 from backend.alerts.models.channels import MAX_ANSWER_CHARS
 from workers.measurement.idn import readable
 
 _CONSOLE = "django.core.mail.backends.console.EmailBackend"
 NO_SERVER = "The service has no mail server: the operator names one in FIRSTBYTE_EMAIL_URL."
 MAX_SUBJECT_CHARS, MAX_LISTED = 150, 50
-_GOOD = frozenset({Event.RECOVERED, Event.RESOLVED, Event.BETTER})
 
 
 def send(config: Mapping[str, Any], parcel: Parcel) -> Sent:
@@ -58,7 +57,7 @@ def _context(parcel: Parcel) -> dict[str, Any]:
     title = f"{len(parcel.items)} alerts at once" if parcel.is_digest else parcel.first.title
     return {
         "title": readable(title),
-        "good": parcel.first.event in _GOOD and not parcel.is_digest,
+        "good": parcel.first.event in GOOD_NEWS and not parcel.is_digest,
         "message": None if parcel.is_digest else for_people(parcel.first),
         "links": [] if parcel.is_digest else [(link.label, parcel.url(link.path)) for link in parcel.first.links],
         "listed": [for_people(item.message) for item in parcel.items[:MAX_LISTED]] if parcel.is_digest else [],

@@ -23,7 +23,7 @@ from slack_sdk.models.blocks import (
 )
 
 from backend.alerts.channels.parcel import Outcome, Parcel, Sent, answered, unanswered
-from backend.alerts.message import Event, Message, Severity
+from backend.alerts.message import GOOD_NEWS, Message, Severity
 from backend.outbound import Answer, Outbound, OutboundError
 from workers.measurement.idn import readable
 
@@ -36,7 +36,6 @@ LINE_CHARS = 80
 # The worst first.
 _MARKS = {Severity.CRITICAL: "🔴", Severity.WARNING: "🟠", Severity.INFO: "🔵"}
 _GREEN = "🟢"
-_GOOD = frozenset({Event.RECOVERED, Event.RESOLVED, Event.BETTER})
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 # Slack says what is wrong in one word. A page is from something else that stands in its place, and may be gone soon.
 _SLACKS_WORD = re.compile(rb"\s*[a-z]+(_[a-z]+)+\s*")
@@ -99,7 +98,7 @@ def _headline(parcel: Parcel) -> str:
 
 
 def _mark(message: Message) -> str:
-    return _GREEN if message.event in _GOOD else _MARKS[message.severity]
+    return _GREEN if message.event in GOOD_NEWS else _MARKS[message.severity]
 
 
 def _worst_mark(parcel: Parcel) -> str:

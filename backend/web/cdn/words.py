@@ -82,7 +82,7 @@ def reasons_text(regions: Sequence[RegionComparison], *, reused: bool) -> list[s
     # Of one region the title has said it.
     if len(firm) > 1:
         firm.sort(key=lambda pair: pair[1].difference.estimate_us if pair[1].difference else 0)
-        parts = [f"{signed(_us(found))} in {_name(one)}" for one, found in firm]
+        parts = [f"{signed(found.estimate_us)} in {_name(one)}" for one, found in firm]
         sentences.append(f"Median difference: {', '.join(parts[:6])}.")
     telling = _telling([found for _, found in firm])
     if telling is not None and telling.main_reason is not None:
@@ -98,7 +98,7 @@ def advice(regions: Sequence[RegionComparison], *, reused: bool) -> str | None:
     """What to do where the CDN is slowest; None when it is slower nowhere, or why is not known."""
     found = [one.of(reused=reused) for one in regions]
     slower = [one for one in found if one.verdict is Verdict.ORIGIN_FASTER]
-    worst = max(slower, key=_us, default=None)
+    worst = max(slower, key=lambda one: one.estimate_us, default=None)
     reason = None if worst is None else worst.main_reason
     return None if reason is None else _ADVICE.get(reason.id)
 
@@ -136,29 +136,25 @@ def _where(some: Sequence[RegionComparison], judged: Sequence[RegionComparison])
 
 
 def _cost(costs: Sequence[RegionComparison], *, reused: bool) -> str:
-    ordered = sorted(costs, key=lambda one: -_us(one.of(reused=reused)))
+    ordered = sorted(costs, key=lambda one: -one.of(reused=reused).estimate_us)
     if len(ordered) > 2:
-        return f"up to {duration(_us(ordered[0].of(reused=reused)))} in {len(ordered)} regions"
-    return " and ".join(f"{duration(_us(one.of(reused=reused)))} in {_name(one)}" for one in ordered)
+        return f"up to {duration(ordered[0].of(reused=reused).estimate_us)} in {len(ordered)} regions"
+    return " and ".join(f"{duration(one.of(reused=reused).estimate_us)} in {_name(one)}" for one in ordered)
 
 
 def _saved(helps: Sequence[RegionComparison], *, reused: bool) -> str:
-    best = min(helps, key=lambda one: _us(one.of(reused=reused)))
+    best = min(helps, key=lambda one: one.of(reused=reused).estimate_us)
     where = f" in {_name(best)}" if len(helps) > 1 else ""
-    return f"{duration(-_us(best.of(reused=reused)))} faster{where}"
+    return f"{duration(-best.of(reused=reused).estimate_us)} faster{where}"
 
 
 def _telling(found: Sequence[PairVerdict]) -> PairVerdict | None:
     """The verdict whose reason is worth a sentence: where the CDN costs most, else where it helps most."""
     slower = [one for one in found if one.verdict is Verdict.ORIGIN_FASTER]
     if slower:
-        return max(slower, key=_us)
+        return max(slower, key=lambda one: one.estimate_us)
     faster = [one for one in found if one.verdict is Verdict.CDN_FASTER]
-    return min(faster, key=_us, default=None)
-
-
-def _us(verdict: PairVerdict) -> int:
-    return 0 if verdict.difference is None else verdict.difference.estimate_us
+    return min(faster, key=lambda one: one.estimate_us, default=None)
 
 
 def _name(one: RegionComparison) -> str:

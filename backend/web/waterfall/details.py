@@ -8,6 +8,7 @@ from backend.web.units import duration, parts_text, size, total_text
 from backend.web.waterfall.connections import hosts_on
 from backend.web.waterfall.flags import FLAG_SENTENCES
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, ahead_of, segments_of, total_name
+from backend.web.waterfall.shapes import LEGEND
 from backend.web.waterfall.text import as_said, authority, host_of, name_of, printable
 from workers.measurement.certificate import Certificate
 from workers.measurement.connection import Connection, Header
@@ -30,7 +31,6 @@ _PRIORITIES = {"VeryLow": "lowest", "Low": "low", "Medium": "medium", "High": "h
 _SUM = "The phases add up to the total; “Waiting” includes sending the request."
 _SUM_UNTIL_LEFT = "The load was left then; the phases add up to that. “Waiting” includes sending the request."
 _SUM_OF_SEEN = "Its end was not seen; the phases add up to what was. “Waiting” includes sending the request."
-_ORDER: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle", "open")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -230,7 +230,7 @@ def phase_lines(
     """
     names = PHASE_NAMES | {"tls": "QUIC handshake"} if is_quic else PHASE_NAMES
     sums = _sums(segments_of(timing, still_open))
-    present = [phase for phase in _ORDER if phase in sums]
+    present = [phase for phase in LEGEND if phase in sums]
     parts_us = [sums[phase] for phase in present]
     lines = zip(present, parts_text(parts_us), strict=True)
     return tuple(PhaseLine(phase=phase, name=names[phase], text=text) for phase, text in lines), total_text(parts_us)
