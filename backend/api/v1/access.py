@@ -84,6 +84,11 @@ def needs(*scopes: Scope, permission: Permission = Permission.READ, policy: Poli
     return Bearer(Need(scopes=scopes, permission=permission, policy=policy))
 
 
+# Of rules, incidents and what keeps them quiet.
+READ_ALERTS = needs(Scope.READ, Scope.ALERTS)
+CHANGE_ALERTS = needs(Scope.ALERTS, permission=Permission.EDIT_ALERTS)
+
+
 def identify(request: HttpRequest) -> Caller:
     """Who asks. Raises ProblemError for nobody. A token goes before a session, so that a mistake in it is told."""
     given = request.headers.get("Authorization")

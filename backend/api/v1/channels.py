@@ -16,16 +16,14 @@ from backend.alerts.models import Channel as ChannelModel
 from backend.alerts.models import ChannelKind, DeliveryState
 from backend.alerts.models.channels import MAX_NAME_CHARS
 from backend.alerts.queries import channels as queries
-from backend.api.v1.access import ApiRequest, needs
+from backend.api.v1.access import READ_ALERTS, ApiRequest, needs
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of, position_of
 from backend.api.v1.problems import existing
-from backend.api.v1.shapes import In, Out, Page
-from workers.measurement.target import MAX_URL_CHARS
+from backend.api.v1.shapes import In, Out, Page, Url
 
 router = Router(tags=["Channels"])
 
 Name = Annotated[str, StringConstraints(max_length=MAX_NAME_CHARS)]
-Url = Annotated[str, StringConstraints(min_length=1, max_length=MAX_URL_CHARS)]
 Addresses = Annotated[
     list[Annotated[str, StringConstraints(min_length=3, max_length=254)]], Field(min_length=1, max_length=MAX_ADDRESSES)
 ]
@@ -113,7 +111,7 @@ class Delivery(Out):
     next_try_at: datetime | None
 
 
-@router.get("/channels", auth=needs(Scope.READ, Scope.ALERTS), response=Page[Channel])
+@router.get("/channels", auth=READ_ALERTS, response=Page[Channel])
 def list_channels(request: ApiRequest, limit: Limit = 50, cursor: Cursor = "") -> Page[Channel]:
     """Channels by name."""
     position = position_of(request, cursor)
@@ -137,7 +135,7 @@ def create_channel(request: ApiRequest, channel: NewChannel) -> Status[MadeChann
     return Status(201, MadeChannel(**dict(shown), secret=made.secret))
 
 
-@router.get("/channels/{uuid:channel_id}", auth=needs(Scope.READ, Scope.ALERTS), response=Channel)
+@router.get("/channels/{uuid:channel_id}", auth=READ_ALERTS, response=Channel)
 def get_channel(request: ApiRequest, channel_id: UUID) -> Channel:
     """One channel."""
     return _shape(_row(request, channel_id))
@@ -180,7 +178,7 @@ def rotate_channel_secret(request: ApiRequest, channel_id: UUID) -> NewSecret:
     return NewSecret(secret=secret)
 
 
-@router.get("/channels/{uuid:channel_id}/deliveries", auth=needs(Scope.READ, Scope.ALERTS), response=Page[Delivery])
+@router.get("/channels/{uuid:channel_id}/deliveries", auth=READ_ALERTS, response=Page[Delivery])
 def list_deliveries(request: ApiRequest, channel_id: UUID, limit: Limit = 50, cursor: Cursor = "") -> Page[Delivery]:
     """What the channel was told, the newest first, and what it answered."""
     rows = queries.deliveries(

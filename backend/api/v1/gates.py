@@ -15,7 +15,7 @@ from backend.api.v1.deploys import DeployOfPipeline, OfSite, SiteName, faults_of
 from backend.api.v1.gate_shapes import Gate, GateLine, gate_shape, line_shape
 from backend.api.v1.paging import Cursor, Limit, moment_of, page_of
 from backend.api.v1.problems import INVALID, LIMIT_REACHED, ProblemError, existing
-from backend.api.v1.shapes import In, Page, RegionCode
+from backend.api.v1.shapes import In, Page, RegionCode, Url
 from backend.api.v1.waiting import Wait, wait_for
 from backend.gates import actions, queries
 from backend.gates.actions import GateLimitError
@@ -37,7 +37,6 @@ from backend.gates.questions import (
     Question,
     Runs,
 )
-from workers.measurement.target import MAX_URL_CHARS
 
 router = Router(tags=["Gates"])
 
@@ -48,7 +47,6 @@ MonitorName = Annotated[str, StringConstraints(min_length=1, max_length=40)]
 Monitors = Annotated[
     list[MonitorName], Field(max_length=MAX_MONITORS, description="Ids of monitors, or `probe` and `page`.")
 ]
-Url = Annotated[str, StringConstraints(min_length=1, max_length=MAX_URL_CHARS)]
 Number = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(days=1)}
 

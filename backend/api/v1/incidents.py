@@ -9,7 +9,6 @@ from uuid import UUID
 from ninja import Query, Router, Status
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from backend.accounts.permissions import Permission, Scope
 from backend.alerts.actions import incidents as actions
 from backend.alerts.message import Severity
 from backend.alerts.models import Cause, EventKind, Resolution, RuleKind, Silence
@@ -19,7 +18,7 @@ from backend.alerts.models.incidents import MAX_TEXT_CHARS, IncidentEvent
 from backend.alerts.queries import incidents as queries
 from backend.alerts.queries.channels import line_of
 from backend.alerts.states import State
-from backend.api.v1.access import ApiRequest, needs
+from backend.api.v1.access import CHANGE_ALERTS, READ_ALERTS, ApiRequest
 from backend.api.v1.channels import Delivery, delivery_shape
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing
@@ -28,8 +27,6 @@ from backend.api.v1.sites import owned_site
 
 router = Router(tags=["Incidents"])
 
-READ = needs(Scope.READ, Scope.ALERTS)
-CHANGE = needs(Scope.ALERTS, permission=Permission.EDIT_ALERTS)
 Reason = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT_CHARS)]
 OfSite = Annotated[UUID | None, Query(None, description="Only of this site.")]
 
@@ -118,7 +115,7 @@ class NewComment(In):
     text: Reason
 
 
-@router.get("/incidents", auth=READ, response=Page[Incident])
+@router.get("/incidents", auth=READ_ALERTS, response=Page[Incident])
 def list_incidents(
     request: ApiRequest, status: Which = Which.OPEN, site: OfSite = None, limit: Limit = 50, cursor: Cursor = ""
 ) -> Page[Incident]:
@@ -133,49 +130,49 @@ def list_incidents(
     return page_of(request, rows, Page[Incident], limit=limit, shape=_shape, key=lambda row: [row.place])
 
 
-@router.get("/incidents/{uuid:incident_id}", auth=READ, response=IncidentDetail)
+@router.get("/incidents/{uuid:incident_id}", auth=READ_ALERTS, response=IncidentDetail)
 def get_incident(request: ApiRequest, incident_id: UUID) -> IncidentDetail:
     """One incident with all that happened."""
     return _detail(request, incident_id)
 
 
-@router.post("/incidents/{uuid:incident_id}/acknowledge", auth=CHANGE, response=IncidentDetail)
+@router.post("/incidents/{uuid:incident_id}/acknowledge", auth=CHANGE_ALERTS, response=IncidentDetail)
 def acknowledge_incident(request: ApiRequest, incident_id: UUID) -> IncidentDetail:
     """Somebody cares: no reminders from now on."""
     return _act(request, incident_id, actions.acknowledge)
 
 
-@router.post("/incidents/{uuid:incident_id}/unacknowledge", auth=CHANGE, response=IncidentDetail)
+@router.post("/incidents/{uuid:incident_id}/unacknowledge", auth=CHANGE_ALERTS, response=IncidentDetail)
 def unacknowledge_incident(request: ApiRequest, incident_id: UUID) -> IncidentDetail:
     """Takes the acknowledgement back."""
     return _act(request, incident_id, actions.unacknowledge)
 
 
-@router.post("/incidents/{uuid:incident_id}/mute", auth=CHANGE, response=IncidentDetail)
+@router.post("/incidents/{uuid:incident_id}/mute", auth=CHANGE_ALERTS, response=IncidentDetail)
 def mute_incident(request: ApiRequest, incident_id: UUID, mute: Mute) -> IncidentDetail:
     """Nothing is told for a while; it is judged and recorded all the same."""
     return _act(request, incident_id, actions.mute, until=mute.until)
 
 
-@router.post("/incidents/{uuid:incident_id}/unmute", auth=CHANGE, response=IncidentDetail)
+@router.post("/incidents/{uuid:incident_id}/unmute", auth=CHANGE_ALERTS, response=IncidentDetail)
 def unmute_incident(request: ApiRequest, incident_id: UUID) -> IncidentDetail:
     """What still holds is told within seconds."""
     return _act(request, incident_id, actions.unmute)
 
 
-@router.post("/incidents/{uuid:incident_id}/resolve", auth=CHANGE, response=IncidentDetail)
+@router.post("/incidents/{uuid:incident_id}/resolve", auth=CHANGE_ALERTS, response=IncidentDetail)
 def resolve_incident(request: ApiRequest, incident_id: UUID) -> IncidentDetail:
     """Closes it. What goes on all the same is not told again before it has recovered once."""
     return _act(request, incident_id, actions.resolve)
 
 
-@router.post("/incidents/{uuid:incident_id}/accept", auth=CHANGE, response=IncidentDetail)
+@router.post("/incidents/{uuid:incident_id}/accept", auth=CHANGE_ALERTS, response=IncidentDetail)
 def accept_incident(request: ApiRequest, incident_id: UUID) -> IncidentDetail:
     """The present speed is the new normal: closes a regression, and learns anew what is normal."""
     return _act(request, incident_id, actions.accept)
 
 
-@router.post("/incidents/{uuid:incident_id}/comments", auth=CHANGE, response={201: TimeLineEntry})
+@router.post("/incidents/{uuid:incident_id}/comments", auth=CHANGE_ALERTS, response={201: TimeLineEntry})
 def comment_on_incident(request: ApiRequest, incident_id: UUID, comment: NewComment) -> Status[TimeLineEntry]:
     """A sentence in the time line."""
     incident = _owned(request, incident_id)

@@ -8,12 +8,11 @@ from django.http import HttpResponse
 from ninja import Query, Router, Status
 from pydantic import AwareDatetime, StringConstraints
 
-from backend.accounts.permissions import Permission, Scope
 from backend.alerts.actions import maintenance as actions
 from backend.alerts.models import Maintenance as WindowModel
 from backend.alerts.models.rules import MAX_REASON_CHARS
 from backend.alerts.queries import rules as queries
-from backend.api.v1.access import ApiRequest, needs
+from backend.api.v1.access import CHANGE_ALERTS, READ_ALERTS, ApiRequest
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing
 from backend.api.v1.shapes import In, Out, Page
@@ -21,8 +20,6 @@ from backend.api.v1.sites import owned_site, site_in_body
 
 router = Router(tags=["Maintenance"])
 
-READ = needs(Scope.READ, Scope.ALERTS)
-CHANGE = needs(Scope.ALERTS, permission=Permission.EDIT_ALERTS)
 Reason = Annotated[str, StringConstraints(max_length=MAX_REASON_CHARS)]
 OfSite = Annotated[UUID | None, Query(None, description="Only of this site, and those of all sites.")]
 
@@ -46,7 +43,7 @@ class NewMaintenance(In):
     reason: Reason = ""
 
 
-@router.get("/maintenance", auth=READ, response=Page[MaintenanceWindow])
+@router.get("/maintenance", auth=READ_ALERTS, response=Page[MaintenanceWindow])
 def list_maintenance(
     request: ApiRequest, site: OfSite = None, limit: Limit = 50, cursor: Cursor = ""
 ) -> Page[MaintenanceWindow]:
@@ -59,7 +56,7 @@ def list_maintenance(
     return page_of(request, rows, Page[MaintenanceWindow], limit=limit, shape=_shape, key=lambda window: [window.pk])
 
 
-@router.post("/maintenance", auth=CHANGE, response={201: MaintenanceWindow})
+@router.post("/maintenance", auth=CHANGE_ALERTS, response={201: MaintenanceWindow})
 def plan_maintenance(request: ApiRequest, window: NewMaintenance) -> Status[MaintenanceWindow]:
     """Plans a window, or begins one now."""
     made = actions.plan_maintenance(
@@ -74,13 +71,13 @@ def plan_maintenance(request: ApiRequest, window: NewMaintenance) -> Status[Main
     return Status(201, _shape(made))
 
 
-@router.get("/maintenance/{uuid:window_id}", auth=READ, response=MaintenanceWindow)
+@router.get("/maintenance/{uuid:window_id}", auth=READ_ALERTS, response=MaintenanceWindow)
 def get_maintenance(request: ApiRequest, window_id: UUID) -> MaintenanceWindow:
     """One window."""
     return _shape(_owned(request, window_id))
 
 
-@router.delete("/maintenance/{uuid:window_id}", auth=CHANGE, response={204: None})
+@router.delete("/maintenance/{uuid:window_id}", auth=CHANGE_ALERTS, response={204: None})
 def end_maintenance(request: ApiRequest, window_id: UUID) -> HttpResponse:
     """Ends a window now, or takes back one that has not begun. What still holds is told within seconds."""
     actions.end_maintenance(actor=request.caller.actor, window=_owned(request, window_id))

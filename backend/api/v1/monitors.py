@@ -14,8 +14,7 @@ from backend.api.v1.page_settings import PageChange, PageSettings, changed_page,
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing, invalid
 from backend.api.v1.regions import refuse_unknown_regions
-from backend.api.v1.shapes import In, Out, Page, RegionCode
-from backend.api.v1.sites import Url
+from backend.api.v1.shapes import In, Out, Page, RegionCode, Url
 from backend.runs import actions
 from backend.sites import queries
 from backend.sites.keeping import settings_of

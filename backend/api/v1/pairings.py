@@ -13,8 +13,8 @@ from backend.api.v1.access import ApiRequest
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing
 from backend.api.v1.regions import refuse_unknown_regions
-from backend.api.v1.shapes import In, Ms, Out, Page, RegionCode
-from backend.api.v1.sites import READ, WRITE, Url, owned_site
+from backend.api.v1.shapes import In, Ms, Out, Page, RegionCode, Url
+from backend.api.v1.sites import READ, WRITE, owned_site
 from backend.compare import actions, queries
 from backend.compare.models import MAX_NAME_CHARS, StoredVerdict
 from backend.compare.models import Pairing as PairingRow

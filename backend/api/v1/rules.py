@@ -20,7 +20,7 @@ from backend.alerts.models import RuleKind
 from backend.alerts.models.rules import MAX_RULE_NAME_CHARS
 from backend.alerts.parameters import MAX_DELAY_S
 from backend.alerts.queries import rules as queries
-from backend.api.v1.access import ApiRequest, needs
+from backend.api.v1.access import CHANGE_ALERTS, READ_ALERTS, ApiRequest, needs
 from backend.api.v1.limits import Policy
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing, invalid
@@ -31,8 +31,6 @@ from backend.sites.queries import monitor as monitor_by_id
 
 router = Router(tags=["Rules"])
 
-READ = needs(Scope.READ, Scope.ALERTS)
-CHANGE = needs(Scope.ALERTS, permission=Permission.EDIT_ALERTS)
 # Trying a rule reads two weeks of runs.
 PREVIEWS = Policy(name="previews", quota=20, window_s=60, of_organisation=True)
 
@@ -116,7 +114,7 @@ class RulePreview(Out):
     reason: str
 
 
-@router.get("/rules", auth=READ, response=Page[Rule])
+@router.get("/rules", auth=READ_ALERTS, response=Page[Rule])
 def list_rules(request: ApiRequest, site: OfSite = None, limit: Limit = 50, cursor: Cursor = "") -> Page[Rule]:
     """Rules in the order they were made."""
     last = number_of(request, cursor) or 0
@@ -125,7 +123,7 @@ def list_rules(request: ApiRequest, site: OfSite = None, limit: Limit = 50, curs
     return page_of(request, following, Page[Rule], limit=limit, shape=_shape, key=lambda row: [row.rule.pk])
 
 
-@router.post("/rules", auth=CHANGE, response={201: Rule})
+@router.post("/rules", auth=CHANGE_ALERTS, response={201: Rule})
 def create_rule(request: ApiRequest, rule: NewRule) -> Status[Rule]:
     """A new rule. It looks at what is measured from now on."""
     site, monitor = _place(request, rule.site, rule.monitor)
@@ -172,13 +170,13 @@ def preview_rule(request: ApiRequest, rule: TriedRule) -> RulePreview:
     )
 
 
-@router.get("/rules/{uuid:rule_id}", auth=READ, response=Rule)
+@router.get("/rules/{uuid:rule_id}", auth=READ_ALERTS, response=Rule)
 def get_rule(request: ApiRequest, rule_id: UUID) -> Rule:
     """One rule."""
     return _shown(request, rule_id)
 
 
-@router.patch("/rules/{uuid:rule_id}", auth=CHANGE, response=Rule)
+@router.patch("/rules/{uuid:rule_id}", auth=CHANGE_ALERTS, response=Rule)
 def change_rule(request: ApiRequest, rule_id: UUID, change: RuleChange) -> Rule:
     """Other settings. When what it looks for changes, what it had opened is over, and it begins anew."""
     rule = _owned(request, rule_id)
@@ -194,7 +192,7 @@ def change_rule(request: ApiRequest, rule_id: UUID, change: RuleChange) -> Rule:
     return _shown(request, rule_id)
 
 
-@router.delete("/rules/{uuid:rule_id}", auth=CHANGE, response={204: None})
+@router.delete("/rules/{uuid:rule_id}", auth=CHANGE_ALERTS, response={204: None})
 def delete_rule(request: ApiRequest, rule_id: UUID) -> HttpResponse:
     """Ends a rule and what it had opened; its past incidents stay."""
     actions.delete_rule(actor=request.caller.actor, rule=_owned(request, rule_id))

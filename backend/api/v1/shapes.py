@@ -5,6 +5,8 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 
+from workers.measurement.target import MAX_URL_CHARS
+
 Ms = Annotated[float, Field(description="Milliseconds, to the microsecond.")]
 Bytes = Annotated[int, Field(description="Bytes.", ge=0)]
 # Nothing was measured before, and the calendars of Python and PostgreSQL end not far behind the other end.
@@ -19,6 +21,7 @@ def _sane(at: datetime) -> datetime:
 
 Instant = Annotated[AwareDatetime, AfterValidator(_sane)]
 RegionCode = Annotated[str, StringConstraints(min_length=2, max_length=20)]
+Url = Annotated[str, StringConstraints(min_length=1, max_length=MAX_URL_CHARS)]
 
 T = TypeVar("T", bound=BaseModel)
 

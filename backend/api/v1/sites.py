@@ -12,19 +12,17 @@ from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
 from backend.api.v1.problems import existing, invalid
-from backend.api.v1.shapes import In, Out, Page
+from backend.api.v1.shapes import In, Out, Page, Url
 from backend.runs import actions
 from backend.sites import actions as site_actions
 from backend.sites import queries
 from backend.sites.lists import sites_after
 from backend.sites.models import MonitorKind, SiteStatus
 from backend.sites.models import Site as SiteRow
-from workers.measurement.target import MAX_URL_CHARS
 
 router = Router(tags=["Sites"])
 
 Name = Annotated[str, StringConstraints(max_length=site_actions.MAX_NAME_CHARS)]
-Url = Annotated[str, StringConstraints(min_length=1, max_length=MAX_URL_CHARS)]
 READ, WRITE = needs(Scope.READ), needs(Scope.WRITE, permission=Permission.EDIT_SITES)
 
 

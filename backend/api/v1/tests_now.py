@@ -15,8 +15,7 @@ from backend.api.v1.limits import TESTS
 from backend.api.v1.monitors import owned_monitor
 from backend.api.v1.problems import NOT_FOUND, ProblemError, invalid
 from backend.api.v1.run_shapes import Phases, phases_shape
-from backend.api.v1.shapes import In, Out, RegionCode
-from backend.api.v1.sites import Url
+from backend.api.v1.shapes import In, Out, RegionCode, Url
 from backend.api.v1.waiting import Wait, wait_for
 from backend.fleet.queries import joined_regions
 from backend.runs import actions
