@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from workers.diagnosis.page_hosts import ready_us, waited_us
-from workers.diagnosis.page_paths import LargestPaint, PaintPath, shows_nothing
+from workers.diagnosis.page_largest_paint import LargestPaint
+from workers.diagnosis.page_paths import PaintPath, shows_nothing
 from workers.measurement.connection import Connection
 from workers.measurement.domains import cdn_of_name, registrable
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity

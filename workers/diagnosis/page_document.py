@@ -5,7 +5,7 @@ The names stay: scripts read them. Adding a field keeps the number in `schema`, 
 
 from workers.diagnosis.diagnosis_document import diagnosis_parts
 from workers.diagnosis.page_content import Amount, HostShare, TypeShare, host_shares, types_of
-from workers.diagnosis.page_paths import largest_row
+from workers.diagnosis.page_largest_paint import largest_row
 from workers.measurement.compute.representative import Spread, representative, spreads
 from workers.measurement.connection import Connection
 from workers.measurement.document import (

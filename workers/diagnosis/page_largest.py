@@ -10,7 +10,7 @@ from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
 from workers.diagnosis.page_hosts import opening_us, ready_us
-from workers.diagnosis.page_paths import LargestPaint
+from workers.diagnosis.page_largest_paint import LargestPaint
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
 from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag
 from workers.measurement.web_address import host_of

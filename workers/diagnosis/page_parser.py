@@ -3,7 +3,8 @@
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
-from workers.diagnosis.page_paths import CLOCKS_US, DIRECTLY_US, LargestPaint
+from workers.diagnosis.page_instants import CLOCKS_US, DIRECTLY_US
+from workers.diagnosis.page_largest_paint import LargestPaint
 from workers.diagnosis.page_rendering import named
 from workers.measurement.finding import FindingId
 from workers.measurement.waterfall import Blocking, Request, RowFlag

@@ -1,4 +1,4 @@
-"""What the first paint and the largest paint of a load waited for, and how much sooner they could have come.
+"""What the first paint of a load waited for, and how much sooner it could have come.
 
 Nobody sees the browser's mind: a path is only believed where the paint came directly after the last thing that it had
 to wait for. Every millisecond of a path is claimed once: a claim is worth what it gains by itself, and no more than
@@ -8,20 +8,16 @@ what the claims before it have left.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from workers.diagnosis.page_instants import CLOCKS_US, DIRECTLY_US, GONE_US
+from workers.diagnosis.page_largest_paint import largest_row
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag, ServedFrom
 
-# A paint within this of the last request that it waited for waited for nothing else: layout, and a frame of the screen.
-DIRECTLY_US = 50_000
-# … and within this, if no other request came in meanwhile that might have held it up: scripts take their time.
+# A paint within this waited for nothing else either if no other request came in meanwhile that might have held it up:
+# scripts take their time.
 _WORKING_US = 500_000
-# DevTools' instants of a request's end and of a paint come from two processes.
-CLOCKS_US = 5_000
 _TELLING = frozenset({ResourceType.SCRIPT, ResourceType.STYLESHEET, ResourceType.FONT, ResourceType.FETCH})
-_NAMING = frozenset({ResourceType.DOCUMENT, ResourceType.SCRIPT, ResourceType.STYLESHEET, ResourceType.FETCH})
-# Not needed at all: sooner by more than any load takes.
-GONE_US = 10**12
 # No row has this number: the part of the document that had been read.
 _READ = 0
 
@@ -96,85 +92,9 @@ class PaintPath:
         return sooner_us + sooner.get(link, 0)
 
 
-@dataclass(kw_only=True)
-class LargestPaint:
-    """What the largest paint waited for: the picture that it is, or the font of a text. Before the first paint it
-    cannot come: `left_us` is what lies between, less what was claimed of it. `sure` says whether the paint came
-    directly after the row. `asked` is the row that was asked for, maybe at another address that led to this one;
-    `prompt` says whether directly after something that came, or that the browser did: what waits for a clock or a
-    visitor comes no sooner for a hint. To decode and paint it takes `painting_us` in which none of `tasks` runs."""
-
-    row: Request
-    asked: Request
-    prompt: bool
-    left_us: int
-    sure: bool
-    painting_us: int = 0
-    tasks: tuple[Span, ...] = ()
-    _claimed_us: int = 0
-
-    @property
-    def asked_us(self) -> int:
-        return self.asked.timing.start_us
-
-    @property
-    def is_picture(self) -> bool:
-        return self.row.resource_type is not ResourceType.FONT
-
-    @classmethod
-    def of(cls, page: PageMeasurement) -> "LargestPaint | None":
-        vitals = page.vitals
-        if vitals.lcp_us is None or vitals.fcp_us is None:
-            return None
-        hops = _hops_to(page, vitals.lcp_url, vitals.lcp_us) if vitals.lcp_url else _font_of_text(page)
-        row = hops[-1] if hops else None
-        if row is None or row.timing.end_us is None:
-            return None
-        painting_us = vitals.lcp_us - row.timing.end_us
-        sure = painting_us <= 4 * DIRECTLY_US
-        return cls(
-            row=row,
-            asked=hops[0],
-            prompt=_is_prompt(page, hops[0].timing.start_us),
-            left_us=max(0, vitals.lcp_us - vitals.fcp_us),
-            sure=sure,
-            painting_us=max(0, painting_us) if sure else 0,
-            tasks=tuple(sorted(vitals.long_tasks or (), key=lambda task: task.start_us)),
-        )
-
-    def gain_us(self, sooner_us: int) -> int:
-        """What is gained if the picture came so much sooner, beyond what was claimed."""
-        now_us = (self.row.timing.end_us or 0) - self._claimed_us
-        return max(0, min(now_us - self.free_us(now_us - sooner_us), self.left_us)) if self.sure else 0
-
-    def free_us(self, at_us: int) -> int:
-        """From when on, at the earliest, the page is at no task for as long as it takes to paint."""
-        for task in self.tasks:
-            if task.start_us < at_us + self.painting_us and at_us < task.end_us:
-                at_us = task.end_us
-        return at_us
-
-    def claim(self, sooner_us: int) -> int:
-        """The same, and nobody gains it again."""
-        gained = self.gain_us(sooner_us)
-        self.left_us -= gained
-        self._claimed_us += gained
-        return gained
-
-
 def shows_nothing(page: PageMeasurement) -> bool:
     """Whether the document that was read holds nothing to be seen: scripts make all that is ever shown."""
     return page.body_from is not None and page.shows_from is None
-
-
-def largest_row(page: PageMeasurement) -> Request | None:
-    """The row that brought the picture of the largest paint; None where it is none, or it cannot be told which."""
-    url, lcp_us = page.vitals.lcp_url, page.vitals.lcp_us
-    if url is None:
-        return None
-    hops = _hops_to(page, url, GONE_US if lcp_us is None else lcp_us)
-    named = [row for row in page.waterfall.requests if row.url == url]
-    return hops[-1] if hops else named[0] if len(named) == 1 else None
 
 
 def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int, int]:
@@ -292,17 +212,6 @@ def _held_by_font(page: PageMeasurement, last_us: int) -> list[Request]:
     ]
 
 
-def _font_of_text(page: PageMeasurement) -> list[Request]:
-    """The font that a text waited for: the largest paint came directly after it, and after no script that may have made
-    the text. Chrome counts a text as painted for the first time that it does not show yet."""
-    fcp_us, lcp_us = page.vitals.fcp_us or 0, page.vitals.lcp_us or 0
-    ended = [row for row in page.waterfall.requests if 0 <= lcp_us - (row.timing.end_us or GONE_US) <= DIRECTLY_US]
-    if any(row.resource_type in (ResourceType.SCRIPT, ResourceType.FETCH) for row in ended):
-        return []
-    fonts = [row for row in ended if row.resource_type is ResourceType.FONT and (row.timing.end_us or 0) > fcp_us]
-    return sorted(fonts, key=lambda row: row.timing.end_us or 0)[-1:]
-
-
 def _is_direct(page: PageMeasurement, ends: Iterable[int]) -> bool:
     """Whether nothing else can have held the first paint up. Without its instant there is only the word of Chrome
     that these rows block."""
@@ -360,39 +269,4 @@ def _was_busy(page: PageMeasurement, last_us: int) -> bool:
     return any(
         task.start_us < last_us - CLOCKS_US and task.end_us > last_us + DIRECTLY_US
         for task in page.vitals.long_tasks or ()
-    )
-
-
-def _hops_to(page: PageMeasurement, url: str, before_us: int) -> list[Request]:
-    """The rows from the first that was asked for at an address to the answer that it led to, the last such before an
-    instant; nothing where it came from a cache."""
-    rows = [row for row in page.waterfall.requests if row.served_from is ServedFrom.NETWORK and _may_be_shown(row)]
-    for place in range(len(rows) - 1, -1, -1):
-        hops = [rows[place]] if rows[place].url == url else []
-        for row in rows[place + 1 :] if hops else ():
-            if hops[-1].redirected_to is None:
-                break
-            if row.url == hops[-1].redirected_to:
-                hops.append(row)
-        if hops and hops[-1].redirected_to is None and (hops[-1].timing.end_us or GONE_US) <= before_us + CLOCKS_US:
-            return hops
-    return []
-
-
-def _may_be_shown(row: Request) -> bool:
-    """What a script fetches and what a frame asks for may have the address of a picture of the page."""
-    return RowFlag.FRAME not in row.flags and row.resource_type is not ResourceType.FETCH
-
-
-def _is_prompt(page: PageMeasurement, asked_us: int) -> bool:
-    """Whether something was asked for up to the first paint, or directly after a thing that may name it: a file that
-    came, a milestone of the document, or a long task that such a thing began."""
-    vitals = page.vitals
-    for task in sorted(vitals.long_tasks or (), key=lambda task: -task.start_us):
-        if task.start_us <= asked_us <= task.end_us + DIRECTLY_US:
-            asked_us = task.start_us
-    ends = (row.timing.end_us for row in page.waterfall.requests if row.resource_type in _NAMING)
-    causes = [*ends, vitals.dom_interactive_us, vitals.dom_content_loaded_us, vitals.load_us]
-    return asked_us <= (vitals.fcp_us or 0) + DIRECTLY_US or any(
-        cause_us is not None and -CLOCKS_US <= asked_us - cause_us <= DIRECTLY_US for cause_us in causes
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
-from workers.diagnosis.page_paths import GONE_US
+from workers.diagnosis.page_instants import GONE_US
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
 from workers.measurement.waterfall import Request
 from workers.measurement.web_address import host_of

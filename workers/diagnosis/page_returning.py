@@ -6,7 +6,8 @@ from dataclasses import replace
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, header, is_answered, severity, told
-from workers.diagnosis.page_paths import GONE_US, PaintPath
+from workers.diagnosis.page_instants import GONE_US
+from workers.diagnosis.page_paths import PaintPath
 from workers.diagnosis.page_rendering import named
 from workers.measurement.finding import FindingId, Severity
 from workers.measurement.http_date import http_date
