@@ -10,17 +10,11 @@ from workers.diagnosis.windows import window_of
 from workers.measurement.evidence import Direction, ProbeEvidence, TlsRecord, Transfer, Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
-from workers.tests.diagnosis.judging import found, left_open
+from workers.tests.diagnosis.judging import cost, found, left_open
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import DEEP, Server, connection, deep
 
 PAGE = Server(body_bytes=20_000)
-
-
-def whole_us(evidence: ProbeEvidence) -> float:
-    """What the first answer of a new connection took from the request on."""
-    firsts = [trial.exchanges[0] for trial in evidence.of(Trial.FULL)]
-    return median((first.ended_us or 0) - (first.sent_us or 0) for first in firsts)
 
 
 @pytest.mark.parametrize("share", [0.9, 0.95, 1.1])
@@ -36,7 +30,9 @@ def test_thinking_for_a_round_trip_and_then_pausing_as_long_is_no_small_window(s
 def test_a_small_window_is_told_of_a_server_that_thinks_and_for_itself_alone(think_ms: int) -> None:
     server = replace(PAGE, body_bytes=40_000, handshake_bytes=900, think_us=(think_ms * 1000,))
     small, usual = (deep(Path(rtt_ms=100, iw=iw), server) for iw in (3, 10))
-    assert found(RULES, small)[Id.TCP_IW_SMALL].saving_us == pytest.approx(whole_us(small) - whole_us(usual), rel=0.1)
+    assert found(RULES, small)[Id.TCP_IW_SMALL].saving_us == pytest.approx(
+        cost(small, "whole") - cost(usual, "whole"), rel=0.1
+    )
     assert Id.TCP_IW_SMALL not in found(RULES, usual)
 
 
@@ -44,7 +40,7 @@ def test_a_small_window_is_told_of_a_server_that_thinks_and_for_itself_alone(thi
 def test_a_pause_costs_what_it_costs_however_long_the_server_thought_before(think_ms: int) -> None:
     server = replace(PAGE, think_us=(think_ms * 1000,))
     paused = deep(Path(rtt_ms=336), replace(server, body_stall=(9_000, 530_000)))
-    real_us = whole_us(paused) - whole_us(deep(Path(rtt_ms=336), server))
+    real_us = cost(paused, "whole") - cost(deep(Path(rtt_ms=336), server), "whole")
     assert found(RULES, paused)[Id.HTTP_BODY_STALL].saving_us == pytest.approx(real_us, rel=0.03)
 
 
@@ -110,7 +106,7 @@ def test_a_connection_that_is_not_kept_begins_slowly_each_time(body_bytes: int, 
         for trial in closing.of(Trial.RESUMED)
         if trial.handshake is not None
     )
-    real_us = opening_us + whole_us(closing) - again_us(keeping)
+    real_us = opening_us + cost(closing, "whole") - again_us(keeping)
     assert found(RULES, closing)[Id.HTTP_KEEPALIVE_OFF].saving_us == pytest.approx(real_us, rel=0.03)
 
 

@@ -8,18 +8,13 @@ import pytest
 from workers.diagnosis import answers, handshakes
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import FindingId as Id
-from workers.tests.diagnosis.judging import found, left_open
+from workers.tests.diagnosis.judging import cost, found, left_open
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Server, deep
 
 # A megabit a second.
 NARROW_BYTES_S = 125_000
 PAGE = Server(body_bytes=20_000)
-
-
-def whole_us(evidence: ProbeEvidence) -> float:
-    firsts = [trial.exchanges[0] for trial in evidence.of(Trial.FULL)]
-    return median((first.ended_us or 0) - (first.sent_us or 0) for first in firsts)
 
 
 @pytest.mark.parametrize("sign_us", [25_000, 60_000, 200_000])
@@ -43,7 +38,7 @@ def test_a_large_key_is_not_charged_for_the_way() -> None:
 def test_a_pause_is_told_without_what_a_narrow_link_takes_for_the_rest(pause_us: int) -> None:
     way = Path(rtt_ms=337, rate_bytes_s=NARROW_BYTES_S)
     paused, smooth = (deep(way, one) for one in (replace(PAGE, body_stall=(1_200, pause_us)), PAGE))
-    real_us = whole_us(paused) - whole_us(smooth)
+    real_us = cost(paused, "whole") - cost(smooth, "whole")
     told = found(answers.RULES, paused)
     assert told[Id.HTTP_BODY_STALL].saving_us == pytest.approx(real_us, abs=15_000)
 

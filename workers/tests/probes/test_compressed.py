@@ -25,7 +25,6 @@ from workers.measurement.evidence import CertificateCompression, Depth, ProbeEvi
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Answer, CheckColumn, FindingId
 from workers.measurement.messages import Measured, ProbeMeasurement
-from workers.probes import trial as trials
 from workers.probes.compressed import _Client
 from workers.probes.faults import ProbeError
 from workers.probes.inflating import why_spoilt
@@ -37,13 +36,6 @@ from workers.tests.waiting import undisturbed
 
 NAME = "www.example.test"
 COMPRESSING = Conduct(compresses_certificates=CertificateCompression.ZLIB)
-
-
-@pytest.fixture
-def named(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    monkeypatch.setattr(trials, "PAUSE_NS", 100_000_000)
-    lab.zone.a[NAME] = ["127.0.0.1"]
-    return lab
 
 
 def deep(lab: Lab, port: int) -> ProbeEvidence:

@@ -17,12 +17,6 @@ from workers.tests.waiting import undisturbed
 NAME = "www.example.test"
 
 
-@pytest.fixture
-def named(lab: Lab) -> Lab:
-    lab.zone.a[NAME] = ["127.0.0.1"]
-    return lab
-
-
 def evidence_of(measurement: ProbeMeasurement) -> ProbeEvidence:
     assert measurement.evidence is not None
     return measurement.evidence

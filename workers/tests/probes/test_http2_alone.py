@@ -24,7 +24,6 @@ from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, EarlyData, Trial
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.messages import ProbeMeasurement
-from workers.probes import trial as trials
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.conduct import Conduct
 from workers.tests.netlab.misbehaving import MisbehavingServer
@@ -46,13 +45,6 @@ from workers.tests.servers import Peer, Script, Server, answering, finish, respo
 from workers.tests.waiting import undisturbed
 
 NAME = "www.example.test"
-
-
-@pytest.fixture
-def named(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> Lab:
-    monkeypatch.setattr(trials, "PAUSE_NS", 100_000_000)
-    lab.zone.a[NAME] = ["127.0.0.1"]
-    return lab
 
 
 def server_of(lab: Lab, talk: Script, otherwise: Script = in_frames, *, name: str = NAME) -> Server:

@@ -18,12 +18,6 @@ from workers.tests.servers import Peer, Script, Server, finish
 NAME = "www.example.test"
 
 
-@pytest.fixture
-def named(lab: Lab) -> Lab:
-    lab.zone.a[NAME] = ["127.0.0.1"]
-    return lab
-
-
 def server_of(lab: Lab, talk: Script) -> Server:
     return Server(alone(talk, in_frames), context=http2_context(lab.authority.context(NAME)))
 

@@ -17,12 +17,6 @@ from workers.tests.waiting import undisturbed
 NAME = "www.example.test"
 
 
-@pytest.fixture
-def named(lab: Lab) -> Lab:
-    lab.zone.a[NAME] = ["127.0.0.1"]
-    return lab
-
-
 def fail_with(lab: Lab, context: ssl.SSLContext) -> tuple[Failure, ProbeMeasurement]:
     """The failure on a server of that context, measured to the end all the same and without the monitor's secrets."""
     asked: list[bytes] = []
