@@ -171,25 +171,26 @@ def hang_up(peer: Peer) -> None:
     peer.read_request()
 
 
-@pytest.mark.parametrize("script", [answering(response(), after_s=20), drip], ids=["silence", "drip"])
+@pytest.mark.parametrize("script", [answering(response(), after_s=120), drip], ids=["silence", "drip"])
 def test_one_time_limit_covers_all_of_a_call(script: object) -> None:
     with Server(script) as server:  # type: ignore[arg-type]  # Both are scripts.
         started = monotonic()
         assert refused(server.url(), caller(timeout_s=0.5)).reason is Reason.TIMEOUT
-        assert monotonic() - started < 10
+        # A whole answer takes either of them more than that.
+        assert monotonic() - started < 40
 
 
 def test_a_lookup_that_hangs_ends_with_the_call() -> None:
     with Server(answering(response())) as server, socket.create_connection(("127.0.0.1", server.port)) as line:
 
         def resolve(host: str, port: int) -> tuple[str, ...]:
-            line.settimeout(30)
+            line.settimeout(120)
             line.recv(1)
             return ()
 
         started = monotonic()
         assert refused("http://slow.example/", caller(resolve=resolve, timeout_s=0.3)).reason is Reason.TIMEOUT
-        assert monotonic() - started < 10
+        assert monotonic() - started < 60
         line.shutdown(socket.SHUT_RDWR)
 
 

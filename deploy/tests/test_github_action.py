@@ -126,5 +126,5 @@ def run_comment(folder: Path, *, known: str, report: str) -> str:
         "GITHUB_REPOSITORY": "a/b",
         "GH_TOKEN": "x",
     }
-    subprocess.run([ACTION / "comment.sh"], env=environment, check=True, timeout=60)
+    subprocess.run([ACTION / "comment.sh"], env=environment, check=True, timeout=240)
     return calls.read_text()

@@ -74,7 +74,7 @@ def test_an_agent_s_container_has_the_command_line_in_whatever_folder(tmp_path: 
     command.chmod(0o755)
     environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
     told = subprocess.run(
-        [command, "probe", "--help"], cwd="/", env=environment, capture_output=True, text=True, timeout=60
+        [command, "probe", "--help"], cwd="/", env=environment, capture_output=True, text=True, timeout=240
     )
     assert told.stdout.startswith("usage: firstbyte probe"), told.stderr
 

@@ -60,6 +60,8 @@ class StandIn:
 
     def _answer(self, peer: Peer) -> None:
         call = _read(peer)
+        if call is None:
+            return
         self.calls.append(call)
         if self._before_answer is not None:
             self._before_answer(call)
@@ -69,13 +71,19 @@ class StandIn:
             finish(peer)
 
 
-def _read(peer: Peer) -> Call:
+def _read(peer: Peer) -> Call | None:
+    """None when the client left before it had said all: its time was up."""
     data = peer.read_request()
-    head, _, body = data.partition(b"\r\n\r\n")
+    head, end, body = data.partition(b"\r\n\r\n")
+    if not end:
+        return None
     lines = head.decode().split("\r\n")[1:]
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     while len(body) < int(headers["content-length"]):
-        body += peer.sock.recv(65536)
+        part = peer.sock.recv(65536)
+        if not part:
+            return None
+        body += part
     return Call(headers, body)
 
 

@@ -14,7 +14,7 @@ from deploy.local.tests.rig import CODE
 def run(script: str) -> subprocess.CompletedProcess[str]:
     job: Job = aside((sys.executable, "-c", script), env=os.environ, cwd=CODE)
     return subprocess.run(
-        job.command, env=job.env, cwd=job.cwd, preexec_fn=job.prepare, capture_output=True, text=True, timeout=60
+        job.command, env=job.env, cwd=job.cwd, preexec_fn=job.prepare, capture_output=True, text=True, timeout=600
     )
 
 

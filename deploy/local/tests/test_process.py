@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from deploy.local.process import StepError, exit_words, run_step, tail
-from deploy.local.tests.rig import CODE, alive
+from deploy.local.tests.rig import CODE, PATIENCE_S, alive
 
 ENV = {"PATH": os.environ["PATH"]}
 
@@ -50,10 +50,10 @@ print(*run_to_the_end(*jobs, timeout_s=seconds))
 """
 
 
-def to_the_end(*scripts: str, timeout_s: float = 30) -> "subprocess.CompletedProcess[str]":
+def to_the_end(*scripts: str, timeout_s: float = PATIENCE_S) -> "subprocess.CompletedProcess[str]":
     """In a process of its own, since it adopts and ends every orphan."""
     command = [sys.executable, "-c", RUN, os.environ["PATH"], str(timeout_s), *scripts]
-    return subprocess.run(command, cwd=CODE, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, cwd=CODE, capture_output=True, text=True, timeout=2 * PATIENCE_S)
 
 
 def test_what_a_command_leaves_behind_ends_with_it(tmp_path: Path) -> None:
