@@ -1,6 +1,7 @@
 """What a test commits is gone before the next, and what Django fills by itself is not."""
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import psycopg
 import pytest
@@ -72,6 +73,20 @@ def test_what_another_process_has_not_committed_yet_is_waited_for_and_goes_too()
         other.commit()
         emptied.result()
     assert not Organisation.objects.exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_was_killed_and_still_asks_for_what_is_being_emptied_ends_first() -> None:
+    """As foreign keys are looked up when what a process wrote with its last words is committed."""
+    with ThreadPoolExecutor(1) as beside, psycopg.connect(**connection.get_connection_params()) as other:
+        other.execute("LOCK TABLE sites_site IN ROW EXCLUSIVE MODE")
+        emptied = beside.submit(_empty_beside)
+        wait_until(_somebody_waits, "the lock to be asked for")
+        # Which of two that wait for each other has to give way is PostgreSQL's choice.
+        with suppress(psycopg.errors.DeadlockDetected):
+            other.execute("LOCK TABLE accounts_organisation IN ROW SHARE MODE")
+        other.rollback()
+        emptied.result()
 
 
 def _empty_beside() -> None:

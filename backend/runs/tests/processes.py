@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import sleep
+from uuid import uuid4
 
 import redis
 from django.conf import settings
@@ -31,26 +32,36 @@ ROOT = Path(__file__).resolve().parents[3]
 @contextmanager
 def managed(command: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process of `manage.py <command>` on the database and broker of this test; killed at the end if it runs."""
-    process = start(command)
+    name = f"{command} {uuid4()}"
+    process = start(command, name)
     try:
         yield process
     finally:
         process.kill()
         process.wait()
+        # Nobody stops a query that it has sent before: what that writes would come to the test that follows.
+        wait_until(lambda: not _is_connected(name), f"the last words of the {command} to be carried out")
 
 
-def start(command: str) -> subprocess.Popen[bytes]:
-    """Such a process, to be ended by the caller."""
+def start(command: str, name: str = "") -> subprocess.Popen[bytes]:
+    """Such a process, to be ended by the caller; under this name it is known to the database."""
     database = connection.settings_dict
     environment = os.environ | {
         "FIRSTBYTE_DB_HOST": database["HOST"],
         "FIRSTBYTE_DB_NAME": database["NAME"],
         "FIRSTBYTE_DB_USER": database["USER"],
         "FIRSTBYTE_REDIS_URL": settings.REDIS_URL,
+        "PGAPPNAME": name,
     }
     return subprocess.Popen(
         [sys.executable, "manage.py", command], cwd=ROOT, env=environment, stderr=subprocess.DEVNULL
     )
+
+
+def _is_connected(name: str) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM pg_stat_activity WHERE application_name = %s", [name])
+        return cursor.fetchone() is not None
 
 
 def heeds_sigterm(process: subprocess.Popen[bytes]) -> bool:
