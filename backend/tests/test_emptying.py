@@ -98,7 +98,7 @@ def _somebody_waits() -> bool:
     with connection.cursor() as cursor:
         # In our own database: other processes of the run empty theirs on the same server.
         cursor.execute(
-            "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database AND d.datname = current_database()"
-            " WHERE NOT granted AND mode = 'AccessExclusiveLock'"
+            "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
+            " WHERE NOT granted AND mode = 'AccessExclusiveLock' AND datname = current_database()"
         )
         return bool(cursor.fetchone() != (0,))
