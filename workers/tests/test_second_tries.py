@@ -32,6 +32,12 @@ def test_at_once():
 """
 
 
+@pytest.fixture
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody else of the run is loud here, nor hears that we are."""
+    monkeypatch.setattr("workers.tests.second_tries._lock_file", lambda: tmp_path / "loud")
+
+
 def test_each_test_that_was_measured_again_is_told_with_its_last_reason(tmp_path: Path) -> None:
     (tmp_path / "test_made_up.py").write_text(_TESTS)
     options = [
@@ -49,7 +55,8 @@ def test_each_test_that_was_measured_again_is_told_with_its_last_reason(tmp_path
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, f"--rootdir={tmp_path}", str(tmp_path)],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(_ROOT)},
+        # With a folder of its own for what is temporary: it waits for nobody who is loud in this run.
+        env=os.environ | {"PYTHONPATH": str(_ROOT), "TMPDIR": str(tmp_path)},
         capture_output=True,
         text=True,
         timeout=120,
@@ -61,6 +68,7 @@ def test_each_test_that_was_measured_again_is_told_with_its_last_reason(tmp_path
     assert done.returncode == 0
 
 
+@pytest.mark.usefixtures("alone")
 def test_another_try_waits_until_the_last_of_the_loud_is_done() -> None:
     done: list[str] = []
 
@@ -78,6 +86,7 @@ def test_another_try_waits_until_the_last_of_the_loud_is_done() -> None:
     assert done == ["quiet", "another try"]
 
 
+@pytest.mark.usefixtures("alone")
 def test_a_second_try_comes_at_once_and_a_third_when_all_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     tries: list[str] = []
 
