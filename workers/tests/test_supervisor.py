@@ -13,13 +13,21 @@ from workers.tests.waiting import wait_for
 
 # What the children do is theirs; each writes its process id first, so that the test can tell one life from the next.
 SCRIPT = """
-import gc, os, signal, sys
+import gc, os, signal, sys, time
 from pathlib import Path
+from types import SimpleNamespace
 from workers import supervisor
 from workers.supervisor import Child, supervise
 
 place, patience = Path(sys.argv[1]), float(sys.argv[2])
-supervisor.DRAIN_S = patience
+supervisor.DRAIN_S, supervisor.LAST_DRAIN_S = patience, 60
+
+def patient():
+    # Patience begins to end once the stubborn one has heard that it is asked: on a busy machine that may take long.
+    return begun if "stubborn" in sys.argv and not (place / "stubborn-asked").exists() else time.monotonic()
+
+begun = time.monotonic()
+supervisor.time = SimpleNamespace(monotonic=patient)
 
 def note(name):
     with open(place / name, "a") as file:
