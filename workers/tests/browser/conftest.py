@@ -69,7 +69,8 @@ def cut_off(
     """A page that has no end, cut off once so much of it was `seen`: a busy machine needs longer."""
     for longer in (1, 4, 12):
         outcome = failed(load(url, timeout_us=round(longer * first_s * 1e6), **changes))
-        if isinstance(outcome.measurement, PageMeasurement) and seen(outcome.measurement):
+        page = outcome.measurement
+        if isinstance(page, PageMeasurement) and page.waterfall.requests and seen(page):
             break
         measured_again(f"cut off too soon, after {longer * first_s} s")
     return outcome

@@ -1,6 +1,9 @@
 """The processes below this one, by /proc, to see that none is left and to end one on purpose."""
 
 import os
+import signal
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 
@@ -31,8 +34,20 @@ def descendants(root: int | None = None) -> list[int]:
 
 def browsers() -> list[int]:
     """Chromium's main processes."""
-    return [pid for pid in descendants() if "--remote-debugging-pipe" in command(pid) and "--type=" not in command(pid)]
+    return [pid for pid in descendants() if _is_browser(command(pid)) and not _is_browser(command(_parent(pid)))]
+
+
+def _is_browser(words: str) -> bool:
+    """Also of a helper that one has begun and that is not yet told what to be."""
+    return "--remote-debugging-pipe" in words and "--type=" not in words
 
 
 def renderers() -> list[int]:
     return [pid for pid in descendants() if "--type=renderer" in command(pid)]
+
+
+def kill(pids: Iterable[int]) -> None:
+    """Those of them that have not ended meanwhile, as a page's first process does when it has gone elsewhere."""
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

@@ -1,7 +1,5 @@
 """Pages, servers and browsers that misbehave: each a typed outcome in time, and the next run works."""
 
-import os
-import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -49,16 +47,10 @@ def test_a_page_whose_renderer_dies_has_crashed_and_the_next_run_works(ca_file: 
 
     def kill_renderers() -> None:
         wait_for(lambda: site.seen("/slow.png"), "the page to load")
-        for pid in processes.renderers():
-            if pid in mine():
-                os.kill(pid, signal.SIGKILL)
+        processes.kill(set(processes.renderers()) - before)
 
     with BrowserPool(browser_settings(ca_file)) as pool:
         before = set(processes.renderers())
-
-        def mine() -> set[int]:
-            return set(processes.renderers()) - before
-
         killer = threading.Thread(target=kill_renderers)
         killer.start()
         outcome = failed(pool.load(page_request(url)))
@@ -78,8 +70,7 @@ def test_a_browser_killed_in_mid_run_is_the_monitors_fault_and_the_next_run_work
 
         def kill_browser() -> None:
             wait_for(lambda: site.seen("/slow.png"), "the page to load")
-            for pid in set(processes.browsers()) - before:
-                os.kill(pid, signal.SIGKILL)
+            processes.kill(set(processes.browsers()) - before)
 
         killer = threading.Thread(target=kill_browser)
         killer.start()

@@ -7,12 +7,14 @@ from workers.measurement.compute.netlog_events import names_of
 from workers.measurement.waterfall import Request
 from workers.tests.browser.conftest import Load, measured
 from workers.tests.browser.slow_site import Slow, slowly_serving
+from workers.tests.waiting import undisturbed
 
 # Two instants that the log counts in whole milliseconds.
 _ROUNDED_US = 2000
 _PAGE = b"<!doctype html><script src=/s.js></script><script src=/s.js?again></script>"
 
 
+@undisturbed
 def test_a_head_that_comes_in_two_pieces_begins_with_the_first(load: Load) -> None:
     answers = {"/": Slow(body=_PAGE, head_s=0.3), "/s.js": Slow(body=b"1", kind="text/javascript", head_s=0.2)}
     with slowly_serving(answers) as site:
@@ -34,6 +36,7 @@ def wait_us(row: Request) -> int:
     return row.timing.wait.end_us - row.timing.wait.start_us
 
 
+@undisturbed
 def test_an_answer_that_began_as_the_next_request_was_sent_is_not_that_ones(load: Load) -> None:
     """What waits for a connection is sent in the millisecond in which the answer before came."""
     ask = "for (let i = 0; i < 60; i++) fetch(i % 2 ? `/quick?${i}` : `/slow?${i}`)"

@@ -1,7 +1,5 @@
 """The network log of one run ends where the run does, whatever has become of the page."""
 
-import os
-import signal
 import threading
 
 from workers.browser.seen import PageRun
@@ -37,8 +35,7 @@ def test_a_page_whose_process_has_gone_does_not_hold_the_log_back(load: Load, si
 
     def kill() -> None:
         wait_for(lambda: site.seen("/slow.png"), "the page to load")
-        for pid in set(processes.renderers()) - before:
-            os.kill(pid, signal.SIGKILL)
+        processes.kill(set(processes.renderers()) - before)
 
     killer = threading.Thread(target=kill)
     killer.start()

@@ -16,6 +16,7 @@ from workers.tests.browser.sites import picture
 from workers.tests.browser.slow_site import Slow, noise, slowly_serving
 from workers.tests.diagnosis.page_sketch import told
 from workers.tests.second_tries import measured_again
+from workers.tests.waiting import undisturbed
 
 # A saving is the difference that was measured, within a fifth, and what a busy machine adds to a paint.
 SHARE, JITTER_US = 0.2, 40_000
@@ -333,6 +334,7 @@ _BLOCK = (FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_THIRD_PARTY_BLOCKING)
         (html("", "<div id=app></div><script>document.write('<script src=/a.js><\\/script>')</script>"), _MAKING),
     ],
 )
+@undisturbed
 def test_a_script_behind_what_is_painted_first_or_that_makes_it_holds_nothing_up(
     load: Load, page: Slow, script: Slow
 ) -> None:
@@ -343,6 +345,7 @@ def test_a_script_behind_what_is_painted_first_or_that_makes_it_holds_nothing_up
     assert not any(told(seen, id) for id in _BLOCK)
 
 
+@undisturbed
 def test_a_style_sheet_that_comes_with_the_script_that_makes_a_page_holds_nothing_up(load: Load) -> None:
     """Within the document, it would show the page no sooner."""
     (seen, *_) = loaded(load, _APPLICATION | {"/a.css": _SLOW_STYLES, "/a.js": _MAKING}, 0.0)
@@ -360,6 +363,7 @@ def test_a_style_sheet_that_comes_with_the_script_that_makes_a_page_holds_nothin
         ("<script>document.documentElement.style.visibility = 'hidden'</script>", b"p { color: #222 }"),
     ],
 )
+@undisturbed
 def test_a_style_sheet_that_comes_with_the_script_that_uncovers_a_page_holds_nothing_up(
     load: Load, head: str, styles_body: bytes
 ) -> None:
@@ -379,6 +383,7 @@ def test_a_style_sheet_that_comes_with_the_script_that_uncovers_a_page_holds_not
     assert not any(told(seen, id) for id in _BLOCK)
 
 
+@undisturbed
 def test_a_style_sheet_that_comes_before_the_first_words_of_a_document_in_pieces_holds_nothing_up(load: Load) -> None:
     """The words come 400 ms after the head, the last piece 200 ms later."""
     body = f"<!-- {'x' * 24_000} -->{_TEXT}<!-- {'x' * 12_000} -->"

@@ -1,12 +1,10 @@
 """The life of browsers: warm, cold inside, closed when idle, replaced when old, and gone without a trace."""
 
 import os
-import signal
 import socket
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -44,7 +42,8 @@ def test_each_of_ten_runs_is_cold(load: Load, site: Site) -> None:
     url = site.page("/", "<img src=/a.png>")
     for _ in range(10):
         page = measured(load(url))
-        connection = page.waterfall.connections[0]
+        # Where the first takes long Chrome opens a second one, and takes whichever is there first.
+        connection = next(one for one in page.waterfall.connections if one.requests)
         assert connection.connect is not None
         assert connection.tls is not None
         assert connection.resumed is False
@@ -118,9 +117,7 @@ def test_a_driver_that_dies_before_it_has_tidied_leaves_no_file(ca_file: Path, s
     before = set(processes.descendants())
     with BrowserPool(browser_settings(ca_file)) as pool:
         measured(pool.load(page_request(url)))
-        for pid in set(processes.descendants()) - before:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        processes.kill(set(processes.descendants()) - before)
     assert list(temporary.iterdir()) == []
 
 

@@ -20,7 +20,7 @@ from workers.measurement.connection import Header
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import MAX_CONSOLE_MESSAGES, MAX_FRAMES, ConsoleLevel
 from workers.measurement.routes import PictureKind
-from workers.tests.browser.conftest import Load, measured
+from workers.tests.browser.conftest import Load, cut_off, measured
 from workers.tests.browser.sites import IMAGE, Answer, Site
 from workers.tests.waiting import undisturbed, wait_for
 
@@ -221,7 +221,8 @@ def test_what_the_last_answer_sets_off_blocks_and_is_seen(load: Load, site: Site
 
 def test_nobody_knows_the_tasks_of_a_page_that_never_came_to_the_end_of_one(load: Load, site: Site) -> None:
     url = site.page("/", "<script>while (true);</script>")
-    page = load(url, timeout_us=1_000_000).outcome.measurement
+    outcome = cut_off(load, url, lambda page: any("did not answer" in told for told in page.warnings), first_s=1.0)
+    page = outcome.measurement
     assert isinstance(page, PageMeasurement)
     assert (page.vitals.long_tasks, page.vitals.tbt_us) == (None, None)
     assert any("did not answer" in warning for warning in page.warnings)

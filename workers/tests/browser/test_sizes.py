@@ -15,7 +15,7 @@ def sent_bytes(site: Site, path: str) -> int:
     """What the site answers with, its head included, to whoever asks."""
     context = ssl.create_default_context()
     AUTHORITY.configure_trust(context)
-    raw = socket.create_connection(("127.0.0.1", site.port), 5)
+    raw = socket.create_connection(("127.0.0.1", site.port), 60)
     with context.wrap_socket(raw, server_hostname="localhost") as connection:
         connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         return sum(len(piece) for piece in iter(lambda: connection.recv(65_536), b""))
