@@ -185,6 +185,7 @@ def test_a_server_of_http_1_0_is_told_as_one(lab: Lab) -> None:
         assert lab.measure(server.url()).connections[0].protocol == "http/1.0"
 
 
+@undisturbed
 def test_a_head_that_does_not_end_is_an_answer_that_does_not_end(lab: Lab) -> None:
     def script(peer: Peer) -> None:
         peer.read_request()

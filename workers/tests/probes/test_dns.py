@@ -21,7 +21,7 @@ from workers.probes.loop import DeadlineError
 from workers.tests.ports import closed_port
 from workers.tests.probes.resolver import Resolver, loose, only
 from workers.tests.servers import Zone, tcp_and_udp
-from workers.tests.waiting import wait_for
+from workers.tests.waiting import undisturbed, wait_for
 
 
 def test_both_families_are_asked_for_and_stamped_by_the_kernel(resolver: Resolver) -> None:
@@ -187,8 +187,10 @@ def test_a_lost_packet_is_sent_again(resolver: Resolver) -> None:
 
 
 @pytest.mark.parametrize("others", [0, 1])
+@undisturbed
 def test_an_answer_that_comes_after_the_question_was_asked_again_counts(resolver: Resolver, others: int) -> None:
     """As of a resolver that searches for longer than we had patience: the search took as long as that, and no more."""
+    resolver.forget()
     resolver.hurry(rounds=4)
     resolver.serve(Zone(a={"a.test": ["192.0.2.1"]}).answer, slow_s=0.4)
     for _ in range(others):

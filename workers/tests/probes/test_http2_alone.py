@@ -166,6 +166,7 @@ def test_secrets_are_said_only_to_a_server_that_is_trusted(named: Lab) -> None:
     assert [asked.get("authorization") for asked in site.asked] == ["Bearer secret", None]
 
 
+@undisturbed
 def test_settings_do_not_pass_for_the_answer(named: Lab) -> None:
     """They come at once, and the answer when the server has thought."""
     with server_of(named, Site(pages={"/": Page(body=b"x" * 20_000, after_s=0.3)}).talk) as server:

@@ -14,6 +14,7 @@ from workers.tests.probes.conftest import Lab
 from workers.tests.probes.http2_site import alone, http2_context, in_frames
 from workers.tests.probes.http2_talk import TARGET, Talk
 from workers.tests.servers import Peer, Script, Server, finish
+from workers.tests.waiting import undisturbed
 
 NAME = "www.example.test"
 
@@ -42,6 +43,7 @@ def shut_and_refusing(peer: Peer) -> None:
 
 
 @pytest.mark.parametrize("talk", [shut, shut_and_refusing])
+@undisturbed
 def test_a_server_that_allows_no_requests_is_told_as_such(named: Lab, talk: Script) -> None:
     with server_of(named, talk) as server:
         failed, _ = named.fail(server.url(host=NAME), timeout_us=2_000_000)

@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 import pytest
 
 from workers.probes.loop import READABLE, WRITABLE, DeadlineError, Loop, LoopClosedError, Promise, quiet, ready
-from workers.tests.waiting import wait_for
+from workers.tests.waiting import undisturbed, wait_for
 
 
 def in_ns(seconds: float) -> int:
@@ -50,6 +50,7 @@ def test_a_wait_ends_at_its_deadline(loop: Loop, pair: tuple[socket.socket, sock
     assert 0.1 <= time.monotonic() - before < 100
 
 
+@undisturbed
 def test_what_came_in_time_is_handed_on_however_late_the_loop_looks(loop: Loop) -> None:
     """More sockets are ready than are looked at in one go, and the last of them was to be waited for until now."""
     pairs = [socket.socketpair() for _ in range(100)]

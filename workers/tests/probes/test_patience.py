@@ -10,6 +10,7 @@ from workers.measurement.failure import FailureKind, Stage
 from workers.tests.netlab.odd_tls import OddServer, Talk
 from workers.tests.probes.conftest import NAME, Lab
 from workers.tests.servers import response
+from workers.tests.waiting import undisturbed
 
 
 def give_tickets(talk: Talk) -> None:
@@ -47,6 +48,7 @@ def odd_site(named: Lab, act: Callable[[Talk], None]) -> Iterator[str]:
         yield f"https://{NAME}:{server.port}/"
 
 
+@undisturbed
 def test_a_server_that_has_begun_to_answer_has_all_of_the_time_for_it(named: Lab) -> None:
     """Half of it is kept for another ClientHello only while nothing shows that the first one got through."""
     hellos: list[Talk] = []

@@ -6,6 +6,7 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from types import SimpleNamespace
 
 import pytest
 
@@ -123,11 +124,15 @@ class Path:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.age_ms = 0
         self.out_of_order = 0
+        # By a clock that stands, no piece grows older before its age is looked at.
+        self._now_ns = time.time_ns()
+        clock = SimpleNamespace(time_ns=lambda: self._now_ns, monotonic_ns=time.monotonic_ns)
+        monkeypatch.setattr("workers.probes.wire.time", clock)
         monkeypatch.setattr("workers.probes.wire.receive", self._receive)
         monkeypatch.setattr("workers.probes.wire.tcp_info", lambda _: kernel_says(self.out_of_order))
 
     def _receive(self, sock: socket.socket, size: int) -> tuple[bytes, Arrival]:
-        return sock.recv(size), Arrival(time.monotonic_ns(), time.time_ns() - self.age_ms * 1_000_000)
+        return sock.recv(size), Arrival(time.monotonic_ns(), self._now_ns - self.age_ms * 1_000_000)
 
 
 @pytest.fixture
