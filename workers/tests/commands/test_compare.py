@@ -148,6 +148,7 @@ def test_a_server_that_closes_after_each_answer_is_told_as_a_reason(nginx: Nginx
     assert "no pair over reused connections" in joined(document["warnings"])
 
 
+@undisturbed
 def test_two_names_of_one_server_are_not_called_different(nginx: Nginx) -> None:
     urls = ("--a", nginx.url(of=ORIGIN), "--b", f"https://{CDN}:{nginx.origin}/a.css")
     _, document, _ = compare(*urls, "--pairs", "20", "--cacert", str(nginx.ca_file))

@@ -147,7 +147,7 @@ class Estate:
         root = str(Path(workers.__path__[0]).parent)
         program = [sys.executable, "-m", "workers.tests.netlab.site_process", str(plan_file)]
         process = self._lab.run_server(["env", f"PYTHONPATH={root}", *program])
-        wait_for(lambda: plan.ready_file.exists() or process.poll() is not None, "the site process to serve", 60)
+        wait_for(lambda: plan.ready_file.exists() or process.poll() is not None, "the site process to serve")
         assert process.poll() is None, "the site process has ended"
 
     def _entries(self) -> dict[str, Entry]:

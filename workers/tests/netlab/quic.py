@@ -16,7 +16,7 @@ from aioquic.quic.events import ProtocolNegotiated, QuicEvent
 from workers.tests.netlab.chains import Chain
 from workers.tests.netlab.misbehaving import page
 
-_START_S = 10.0
+_START_S = 60.0
 
 
 class _Answering(QuicConnectionProtocol):

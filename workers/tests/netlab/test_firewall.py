@@ -52,7 +52,7 @@ def hold(network: Namespace, folder: Path, rules: str) -> None:
     file = folder / "rules.nft"
     file.write_text(rules)
     process = start_inside(network, ["nft", "-f", str(file)], stderr=subprocess.PIPE)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=60)
     assert process.returncode == 0, said
 
 
@@ -229,7 +229,7 @@ def test_without_the_rules_a_redirect_reaches_what_is_inside(lab: LabNetwork) ->
             stack.callback(web.close)
         pool = stack.enter_context(browsing(lab))
         pool.load(page_request(f"http://{lab.server_address4}:{_PORT}/", timeout_us=20_000_000, headers=()))
-        wait_for(lambda: victim.visits, "the browser to come", timeout_s=20)
+        wait_for(lambda: victim.visits, "the browser to come")
 
 
 def test_an_ordinary_page_behind_the_rules_is_measured(lab: LabNetwork, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def visiting(conduct: Conduct, visitor: Visitor | None = None, chain: Chain | No
     """A connection to a server of that conduct; plain without a visitor."""
     with serving(conduct, chain) as server:
         if visitor is None:
-            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as sock:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as sock:
                 yield sock
         else:
             with visitor.connect(server.port) as sock:

@@ -50,7 +50,7 @@ def context_of(vault: Vault, newest: str = "TLSv1_3") -> ssl.SSLContext:
 @contextmanager
 def secured(place: Place, context: ssl.SSLContext, session: ssl.SSLSession | None = None) -> Iterator[ssl.SSLSocket]:
     with (
-        socket.create_connection((place.address, place.secure_port), timeout=10) as sock,
+        socket.create_connection((place.address, place.secure_port), timeout=60) as sock,
         context.wrap_socket(sock, server_hostname=NAME, session=session) as tls,
     ):
         yield tls
@@ -72,7 +72,7 @@ def test_the_defaults_are_those_of_a_site_that_is_well_kept(tmp_path: Path, vaul
         context.set_alpn_protocols(["http/1.1"])
         with secured(place, context) as sock:
             answer = ask(sock)
-        with socket.create_connection((place.address, place.plain_port), timeout=10) as plain:
+        with socket.create_connection((place.address, place.plain_port), timeout=60) as plain:
             moved = ask(plain)
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK")
@@ -130,7 +130,7 @@ def test_keys_of_any_size_are_served(tmp_path: Path, vault: Vault, kind: KeyKind
 
 def test_a_site_can_be_without_tls(tmp_path: Path, vault: Vault) -> None:
     with serving(tmp_path, vault, NginxConduct(secure=False, plain=Plain.PAGE)) as place:
-        with socket.create_connection((place.address, place.plain_port), timeout=10) as plain:
+        with socket.create_connection((place.address, place.plain_port), timeout=60) as plain:
             assert ask(plain).startswith(b"HTTP/1.1 200 OK")
         assert not accepts(place.secure_port)
 

@@ -48,7 +48,7 @@ def visit(vault: Vault, address: str, newest: str) -> None:
     context = ssl.create_default_context(cafile=str(vault.ca_file))
     context.maximum_version = ssl.TLSVersion[newest]
     context.set_alpn_protocols(["http/1.1"])
-    with socket.create_connection((address, 443), timeout=10) as sock:
+    with socket.create_connection((address, 443), timeout=60) as sock:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with context.wrap_socket(sock, server_hostname=host_of("site")) as tls:
             tls.sendall(f"GET / HTTP/1.1\r\nHost: {host_of('site')}\r\n\r\n".encode())

@@ -38,7 +38,7 @@ def started(container: Namespace, folder: Path, user: int, **others: str) -> tup
         (folder / name).chmod(0o755)
     path = {"PATH": f"{folder}:{os.environ['PATH']}:/usr/sbin"}
     done = container.call(
-        lambda: subprocess.run([SCRIPT], env=path, capture_output=True, text=True, timeout=30, check=False)
+        lambda: subprocess.run([SCRIPT], env=path, capture_output=True, text=True, timeout=120, check=False)
     )
     return done.returncode, done.stdout.strip(), done.stderr
 

@@ -69,6 +69,7 @@ def test_packets_that_overtake_each_other_are_not_lost_where_the_server_paces(
         assert Id.TCP_LOSS not in ids(diagnosis_of(measurement)), name
 
 
+@undisturbed
 def test_a_way_of_more_than_a_second_loses_nothing(tmp_path: Path, vault: Vault) -> None:
     """The kernel says each SYN again before it can have been answered."""
     with Lab(rtt_ms=1_100) as lab:
