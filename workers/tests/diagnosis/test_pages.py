@@ -1,7 +1,7 @@
 """A page's hosts: told where their connections hold the first paint up, silent where nobody waits for them."""
 
 from dataclasses import replace
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
 import pytest
@@ -199,6 +199,6 @@ def test_what_a_hostile_server_says_of_hints_is_read_at_once() -> None:
     document, *others = page.waterfall.requests
     hostile = replace(document, response_headers=(Header(name="link", value="<" * 100_000),))
     waterfall = replace(page.waterfall, requests=(hostile, *others))
-    began = perf_counter()
+    began = thread_time()
     assert PageCase(page=replace(page, waterfall=waterfall), own=bool).hinted == frozenset()
-    assert perf_counter() - began < 1
+    assert thread_time() - began < 1

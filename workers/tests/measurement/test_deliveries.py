@@ -1,7 +1,7 @@
 """Who delivered a host's answers: told from what only a CDN has, and never from what any proxy says."""
 
 from collections.abc import Mapping
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -138,7 +138,7 @@ def test_nothing_that_a_server_says_breaks_it(headers: dict[str, str], address: 
 
 
 def test_what_a_hostile_server_says_of_its_caches_is_read_at_once() -> None:
-    began = perf_counter()
+    began = thread_time()
     assert list(marks_in([("x-served-by", "cache-fra-" + "1" * 100_000)])) == []
     assert [mark.cdn for mark in marks_in([("x-served-by", "cache-fra-eddf8230059-FRA")])] == ["Fastly"]
-    assert perf_counter() - began < 1
+    assert thread_time() - began < 1

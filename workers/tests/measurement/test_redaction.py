@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
-from time import perf_counter
+from time import thread_time
 
 import pytest
 
@@ -86,7 +86,7 @@ def test_an_address_among_words_is_masked_like_any_other(level: str, kept: bool)
 
 
 def test_a_text_that_is_made_to_be_searched_for_long_is_read_at_once() -> None:
-    began = perf_counter()
+    began = thread_time()
     for text in ("/;a=" * 50_000, "=/" * 100_000, "/a;" * 70_000):
         assert masked("x-note", text) == text
-    assert perf_counter() - began < 2
+    assert thread_time() - began < 2
