@@ -9,7 +9,7 @@ from workers.tests.second_tries import measured_again
 
 T = TypeVar("T")
 P = ParamSpec("P")
-TRIES = 6
+TRIES = 10
 
 
 def wait_for(condition: Callable[[], T], what: str, timeout_s: float = 120) -> T:

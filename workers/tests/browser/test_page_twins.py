@@ -21,7 +21,7 @@ from workers.tests.waiting import undisturbed
 # A saving is the difference that was measured, within a fifth, and what a busy machine adds to a paint.
 SHARE, JITTER_US = 0.2, 40_000
 # A busy machine only ever adds: the quickest load of each is compared, and more are made until they agree.
-LOADS, ROUNDS = 2, 5
+LOADS, ROUNDS = 2, 10
 _HEAD = "<!doctype html><title>Twin</title>"
 _TEXT = "<h1>Hello</h1><p>Words to be painted first.</p>"
 _KEPT = (("Cache-Control", "max-age=31536000"),)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.usefixtures("ahead")
 RTT_MS = 380
 # What a figure of an article may differ by.
 TOLERANCE = 0.03
-_MOST_PROBES = 20
+_MOST_PROBES = 60
 _MOST_ROUNDS = 6
 
 # Grigorik's page and chain: 20 KB behind 5 KB of certificates. Clients of 2013 told of small segments after 200 ms.

@@ -22,7 +22,7 @@ from workers.tests.second_tries import loud, measured_again
 # Of the difference that a repair really makes, and what a busy machine adds to a short one.
 _SAVING_SHARE = 0.10
 _SAVING_FLOOR_US = 1500
-_TRIES = 5
+_TRIES = 8
 # They mostly wait.
 _AT_ONCE = 3
 
