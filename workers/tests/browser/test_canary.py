@@ -23,6 +23,7 @@ from workers.measurement.failure import Blame, FailureKind
 from workers.tests.browser import processes
 from workers.tests.browser.conftest import browser_settings, failed, measured, page_request
 from workers.tests.browser.sites import Site
+from workers.tests.waiting import undisturbed
 
 # Of all waits for a browser that does not answer, and of a new one's start on a busy machine.
 _LONG_S = 150.0
@@ -44,6 +45,7 @@ async def again(context: BrowserContext, running: Session, page: LoopbackPage) -
     return fault_of(page, await view(context, running.tail, page.url))
 
 
+@undisturbed
 def test_every_visit_in_a_context_of_its_own_is_cold() -> None:
     async def run() -> list[str | None]:
         async with started() as running:
@@ -53,6 +55,7 @@ def test_every_visit_in_a_context_of_its_own_is_cold() -> None:
     assert asyncio.run(run()) == [None, None, None]
 
 
+@undisturbed
 def test_what_an_earlier_visit_left_is_told() -> None:
     async def run() -> tuple[str | None, str | None]:
         async with started() as running:
@@ -69,6 +72,7 @@ def test_what_an_earlier_visit_left_is_told() -> None:
     assert closed is not None
 
 
+@undisturbed
 def test_a_session_that_is_taken_up_is_seen_by_both_sides() -> None:
     async def run() -> tuple[int, str | None]:
         async with started() as running:
@@ -86,6 +90,7 @@ def test_a_session_that_is_taken_up_is_seen_by_both_sides() -> None:
     assert fault == "a TLS session of an earlier visit was taken up"
 
 
+@undisturbed
 def test_a_connection_that_is_still_open_is_told_when_the_cache_is_empty() -> None:
     async def run() -> tuple[int, str | None]:
         async with started() as running:

@@ -20,7 +20,7 @@ from workers.measurement.page_options import HostMapping
 from workers.tests.browser import processes
 from workers.tests.browser.conftest import browser_settings
 from workers.tests.browser.sites import Answer, certificate, serving
-from workers.tests.waiting import wait_for
+from workers.tests.waiting import undisturbed, wait_for
 
 SAFE = "hsts.example"
 
@@ -44,6 +44,7 @@ async def seen_by(context: BrowserContext, url: str) -> str:
     return page.url
 
 
+@undisturbed
 def test_a_host_that_demanded_https_is_asked_without_it_by_the_next_run(ca_file: Path) -> None:
     strict = Answer(body=b"<p>safe", headers=(("Strict-Transport-Security", "max-age=600"),))
 
@@ -64,6 +65,7 @@ def test_a_host_that_demanded_https_is_asked_without_it_by_the_next_run(ca_file:
     assert fresh == "ERR_EMPTY_RESPONSE"
 
 
+@undisturbed
 def test_who_offered_http3_is_not_asked_for_it_by_the_next_run(ca_file: Path) -> None:
     async def run(offer: str, plain: str, heard: socket.socket) -> tuple[bool, bool]:
         known = set[bytes]()
@@ -111,6 +113,7 @@ def connection_of(packet: bytes) -> bytes:
     return packet[6 : 6 + packet[5]]
 
 
+@undisturbed
 def test_a_certificate_is_verified_anew_by_each_run(ca_file: Path) -> None:
     async def run(url: str) -> list[int]:
         async with browsing(ca_file) as session:
@@ -138,6 +141,7 @@ def count(log: NetlogCapture, name: str) -> int:
     return sum(event.get("type") == number for event in events)
 
 
+@undisturbed
 def test_pages_of_different_runs_share_no_process_and_so_no_compiled_script(ca_file: Path) -> None:
     async def run(url: str) -> list[set[int]]:
         async with browsing(ca_file) as session:

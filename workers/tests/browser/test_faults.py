@@ -18,7 +18,7 @@ from workers.tests.browser.conftest import Load, browser_settings, cut_off, fail
 from workers.tests.browser.sites import Answer, Site, certificate, serving
 from workers.tests.ports import closed_port
 from workers.tests.servers import Peer, Script, Server, finish, response
-from workers.tests.waiting import wait_for
+from workers.tests.waiting import undisturbed, wait_for
 
 NOW = datetime.now(UTC)
 # RFC 8446, 6.
@@ -234,6 +234,7 @@ def test_a_connection_that_ends_says_how_far_it_had_come(
     ],
     ids=["unknown authority", "wrong host", "expired", "not yet valid"],
 )
+@undisturbed
 def test_each_kind_of_bad_certificate_has_its_own_failure(
     load: Load, leaf: trustme.LeafCert, kind: FailureKind
 ) -> None:

@@ -9,12 +9,14 @@ from workers.measurement.waterfall import Request, ResourceType, RowFlag, Served
 from workers.tests.browser.conftest import Load, failed, measured, page_request
 from workers.tests.browser.sites import IMAGE, SCRIPT, Answer, Site
 from workers.tests.ports import closed_port
+from workers.tests.waiting import undisturbed
 
 
 def row(page: PageMeasurement, end: str) -> Request:
     return next(request for request in page.waterfall.requests if request.url.endswith(end))
 
 
+@undisturbed
 def test_a_page_gives_a_row_for_each_request_with_its_phases_in_order(load: Load, site: Site) -> None:
     url = site.page("/", "<link rel=stylesheet href=/s.css><script src=/s.js></script><h1>Hello</h1><img src=/a.png>")
     page = measured(load(url))
@@ -38,6 +40,7 @@ def test_a_page_gives_a_row_for_each_request_with_its_phases_in_order(load: Load
     assert page.warnings == ()
 
 
+@undisturbed
 def test_the_document_pays_for_its_connection_and_later_requests_reuse_it(load: Load, site: Site) -> None:
     url = site.page("/", "<link rel=stylesheet href=/s.css>")
     page = measured(load(url))
@@ -60,6 +63,7 @@ def test_the_document_pays_for_its_connection_and_later_requests_reuse_it(load: 
     assert connection.certificate_error is None
 
 
+@undisturbed
 def test_what_workers_ask_for_is_told_and_a_page_with_workers_comes_to_rest(load: Load, site: Site) -> None:
     def script(body: bytes) -> Answer:
         return Answer(body=body, kind="text/javascript")
@@ -71,6 +75,7 @@ def test_what_workers_ask_for_is_told_and_a_page_with_workers_comes_to_rest(load
         "/by-worker": Answer(body=b"1", kind="text/plain"),
         "/by-nested": Answer(body=b"2", kind="text/plain"),
     }
+    site.hits.clear()
     page = measured(load(site.page("/", "<script>new Worker('/worker.js')</script>")))
     for path in ("/worker.js", "/part.js", "/nested.js", "/by-worker", "/by-nested"):
         asked = row(page, path)
@@ -192,6 +197,7 @@ def test_requests_of_frames_are_rows_too_also_of_another_site(load: Load, site: 
     assert page.document == 1
 
 
+@undisturbed
 def test_at_most_six_connections_are_opened_to_a_host(load: Load, site: Site) -> None:
     images = "".join(f"<img src=/a.png?{number}>" for number in range(30))
     page = measured(load(site.page("/", images)))

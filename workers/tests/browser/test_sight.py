@@ -202,6 +202,7 @@ def test_a_page_that_shifts_more_often_than_is_told_still_tells_of_its_tasks(
     assert (page.vitals.tbt_us or 0) >= 250_000
 
 
+@undisturbed
 def test_what_the_last_answer_sets_off_blocks_and_is_seen(load: Load, site: Site) -> None:
     """The task ends when the network has long been quiet."""
     site.answers["/data.json"] = Answer(body=b"{}", kind="application/json")
