@@ -14,6 +14,7 @@ from workers.probes import trial as trials
 from workers.tests.http3_server import Talk, answering, http3_server
 from workers.tests.probes.conftest import Lab
 from workers.tests.servers import LOOPBACK, Server, keeping, response
+from workers.tests.waiting import undisturbed
 
 NAME = "www.example.test"
 
@@ -51,6 +52,7 @@ def told(measurement: ProbeMeasurement) -> tuple[bool, bool]:
     return found, any(one.id is FindingId.HTTP_H3 for one in diagnosis.not_judged)
 
 
+@undisturbed
 def test_a_site_that_announces_http3_is_asked_over_it(named: Lab) -> None:
     asked: list[dict[str, str]] = []
 
@@ -74,6 +76,7 @@ def test_a_site_that_announces_http3_is_asked_over_it(named: Lab) -> None:
     assert told(measurement) == (False, False)
 
 
+@undisturbed
 def test_a_certificate_that_only_quic_shows_and_browsers_refuse_is_told(named: Lab) -> None:
     with (
         http3_server(answering(), named.authority, named.directory, "another.test") as port,
