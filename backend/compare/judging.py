@@ -51,7 +51,7 @@ def judge_pairing(pairing: Pairing, *, now: datetime) -> list[Change]:
     regions = places_of(pairing, usable_regions(pairing.site.organisation))
     samples = samples_of([pairing], regions, Window(since=now - PERIOD, until=now))
     before = {row.region_id: row for row in StoredVerdict.objects.select_for_update().filter(pairing=pairing)}
-    found = {region.pk: compared_in(region, samples[pairing.pk, region.pk]) for region in regions}
+    found = {region.pk: compared_in(pairing, region, samples[pairing.pk, region.pk]) for region in regions}
     rows: list[StoredVerdict] = []
     changes: list[Change] = []
     for region in regions:

@@ -16,6 +16,7 @@ from workers.commands.measuring import (
     request_for,
 )
 from workers.commands.output import say, write, write_json
+from workers.diagnosis.cdn_pairs import diagnosis_of_pairs
 from workers.diagnosis.compare_document import Asked, compare_document
 from workers.diagnosis.compare_drawing import draw_comparison
 from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, PairRun, Verdict, run_of
@@ -23,9 +24,11 @@ from workers.diagnosis.pairs import Comparison, compare
 from workers.diagnosis.units import ms
 from workers.measurement.canvas import RED, Canvas, hanging
 from workers.measurement.failure import Failure
+from workers.measurement.finding import Diagnosis
 from workers.measurement.messages import Failed, Kind, Measured, PairMeasurement, RunRequest
 from workers.measurement.pair import Leg, PairTarget, parse_dial_address
 from workers.measurement.target import EVERY_PORT, TargetError, parse_target
+from workers.measurement.web_address import host_of
 from workers.pairs import PairEngine
 from workers.probes.settings import ProbeSettings
 
@@ -51,12 +54,13 @@ def run(arguments: argparse.Namespace) -> int:
     with PairEngine(settings) as engine:
         found = _measure(engine, asked, request, arguments.pairs)
     comparison = compare(found.runs, names=asked.names, failed=found.failed)
+    diagnosis = _diagnosis(asked, found, comparison)
     failure = found.failure if comparison.cold.pairs < arguments.pairs else None
     if arguments.json:
-        document = compare_document(asked, comparison, failed=found.failed, failure=failure)
+        document = compare_document(asked, comparison, diagnosis, failed=found.failed, failure=failure)
         write_json(document)
     else:
-        write(_drawing(asked, comparison, failure, canvas_of(sys.stdout, everything=arguments.all)))
+        write(_drawing(asked, comparison, diagnosis, failure, canvas_of(sys.stdout, everything=arguments.all)))
     return _exit_code(comparison, found)
 
 
@@ -120,12 +124,21 @@ def _tell(asked: Asked, runs: list[PairRun], wanted: int, outcome: Measured | Fa
     say(f"pair {len(runs)} of {wanted}: {said}")
 
 
-def _drawing(asked: Asked, comparison: Comparison, failure: Failure | None, canvas: Canvas) -> str:
+def _diagnosis(asked: Asked, found: Pairs, comparison: Comparison) -> Diagnosis:
+    """Of any two addresses neither stands before the other."""
+    if asked.names is ANY_TWO:
+        return Diagnosis()
+    return diagnosis_of_pairs(found.runs, comparison, host=host_of(asked.a))
+
+
+def _drawing(
+    asked: Asked, comparison: Comparison, diagnosis: Diagnosis, failure: Failure | None, canvas: Canvas
+) -> str:
     """What failed has its place, whatever else fits."""
     told = "" if failure is None else f"Failed ({failure.stage}): {asked.told(failure.detail)}"
     failed = hanging("", told, canvas, RED)
     room = None if canvas.rows is None else canvas.rows - len(failed)
-    return "\n".join([draw_comparison(asked, comparison, replace(canvas, rows=room)), *failed])
+    return "\n".join([draw_comparison(asked, comparison, diagnosis, replace(canvas, rows=room)), *failed])
 
 
 def _exit_code(comparison: Comparison, found: Pairs) -> int:

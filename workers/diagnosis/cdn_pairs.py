@@ -6,9 +6,9 @@ from statistics import median
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.pair_facts import LegFacts
-from workers.diagnosis.pair_samples import CDN_AND_ORIGIN, PairSample, Verdict
-from workers.diagnosis.pairs import MIN_PAIRS, PairVerdict, judge
-from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.diagnosis.pair_samples import PairRun, PairSample, Verdict
+from workers.diagnosis.pairs import MIN_PAIRS, Comparison, PairVerdict, is_comparable
+from workers.measurement.finding import Confidence, Diagnosis, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.thresholds import MIN_RTT_US
 
 # Slower by more than this share of the origin's time, each time.
@@ -19,12 +19,21 @@ USUAL_TLS_PER_CONNECT = 2.2
 _ID = FindingId.PAGE_CDN_SLOWER_THAN_ORIGIN
 
 
-def cdn_slower(samples: Sequence[PairSample], *, host: str | None = None) -> Verdicts:
-    """From the cold pairs of one asset; leg `a` is the CDN. `host` is the CDN's name.
+def diagnosis_of_pairs(runs: Sequence[PairRun], comparison: Comparison, *, host: str | None = None) -> Diagnosis:
+    """What the pairs of a CDN and its origin, and the verdicts on them, say of the CDN. `host` is its name."""
+    colds = [run.cold for run in runs if run.cold is not None and is_comparable(run.cold)]
+    said = tuple(cdn_slower(colds, comparison.cold, host=host))
+    return Diagnosis(
+        findings=tuple(one for one in said if isinstance(one, Finding)),
+        not_judged=tuple(one for one in said if isinstance(one, NotJudged)),
+    )
+
+
+def cdn_slower(samples: Sequence[PairSample], verdict: PairVerdict, *, host: str | None = None) -> Verdicts:
+    """From the cold pairs of one asset, and the verdict on them; leg `a` is the CDN.
 
     Without the 20 pairs that a verdict needs nothing is said, since a wrong word about a CDN is dear.
     """
-    verdict = judge(samples, names=CDN_AND_ORIGIN)
     if verdict.pairs < MIN_PAIRS or verdict.a is None or verdict.b is None or verdict.difference is None:
         yield NotJudged(id=_ID, reason=NotJudgedReason.TOO_FEW_SAMPLES)
         return

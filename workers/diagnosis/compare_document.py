@@ -7,12 +7,14 @@ first is faster. `by_phase_ms` adds up to the estimate; its `wait` contains the 
 
 from dataclasses import dataclass
 
+from workers.diagnosis.diagnosis_document import diagnosis_parts
 from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair_reasons import Reason
 from workers.diagnosis.pair_samples import CDN_AND_ORIGIN, Names, Parts
 from workers.diagnosis.pairs import Comparison, PairVerdict
 from workers.measurement.document import Document, milliseconds
 from workers.measurement.failure import Failure
+from workers.measurement.finding import Diagnosis
 from workers.measurement.pair import Leg
 from workers.measurement.web_address import host_of
 
@@ -42,10 +44,12 @@ class Asked:
         return detail
 
 
-def compare_document(asked: Asked, comparison: Comparison, *, failed: int, failure: Failure | None) -> Document:
+def compare_document(
+    asked: Asked, comparison: Comparison, diagnosis: Diagnosis, *, failed: int, failure: Failure | None
+) -> Document:
     """The headline is the cold comparison; `reused` has the same fields for requests over open connections.
 
-    `failure` is why pairs could not be measured, the last of `failed`.
+    `diagnosis` is what follows for the CDN, `failure` why pairs could not be measured, the last of `failed`.
     """
     cold, reused = comparison.cold, comparison.reused
     return {
@@ -56,6 +60,7 @@ def compare_document(asked: Asked, comparison: Comparison, *, failed: int, failu
         "legs": {asked.key(leg): _leg(asked, comparison, leg) for leg in Leg},
         "reused": _verdict(reused),
         "warnings": [warning.text for warning in cold.warnings],
+        **diagnosis_parts(diagnosis),
         "error": None if failure is None else _error(asked, failure),
     }
 

@@ -7,11 +7,13 @@ from itertools import chain
 from textwrap import wrap
 
 from workers.diagnosis.compare_document import Asked
+from workers.diagnosis.finding_drawing import Detail, draw_finding
 from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair_samples import CDN_AND_ORIGIN, Parts, Verdict
 from workers.diagnosis.pairs import Comparison, PairVerdict
 from workers.diagnosis.units import lasting, ms, signed_ms, size
 from workers.measurement.canvas import BOLD, COLOURS, DIM, RED, SHADES, Canvas, counted, fit, hanging, pad
+from workers.measurement.finding import Diagnosis
 from workers.measurement.pair import CacheState, Leg
 
 _MAX_REASONS = 4
@@ -19,11 +21,11 @@ _NAME_COLUMNS = 8
 _VALUE_COLUMNS = 9
 
 
-def draw_comparison(asked: Asked, comparison: Comparison, canvas: Canvas) -> str:
+def draw_comparison(asked: Asked, comparison: Comparison, diagnosis: Diagnosis, canvas: Canvas) -> str:
     """Lines without a final line break: all of it, or what the canvas has rows for, the last of which says what it has
     not; but the verdict and the bars of fresh connections always.
     """
-    drawing = _Drawing(asked, comparison, canvas)
+    drawing = _Drawing(asked, comparison, diagnosis, canvas)
     whole = _Shown(reasons=len(drawing.reasons), warnings=len(drawing.warnings))
     lines = drawing.lines(whole)
     if canvas.rows is None or len(lines) <= canvas.rows:
@@ -52,6 +54,7 @@ class _Shown:
     fresh: _Detail = _Detail.WHOLE
     again: _Detail = _Detail.WHOLE
     legend: bool = True
+    findings: bool = True
 
 
 def _shrinking(shown: _Shown) -> Iterator[_Shown]:
@@ -67,6 +70,8 @@ def _shrinking(shown: _Shown) -> Iterator[_Shown]:
     yield shown
     shown = replace(shown, legend=False)
     yield shown
+    shown = replace(shown, findings=False)
+    yield shown
     for warnings in reversed(range(shown.warnings)):
         yield replace(shown, warnings=warnings)
 
@@ -76,13 +81,14 @@ def _names(whole: _Shown, shown: _Shown) -> list[str]:
     names = ["the same connections again"] if shown.again is _Detail.NOTHING else []
     for hidden, noun in ((whole.warnings - shown.warnings, "warning"), (whole.reasons - shown.reasons, "reason")):
         names += [counted(hidden, f"more {noun}")] if hidden else []
+    names += [] if shown.findings else ["what to do"]
     return [*names, "more details"]
 
 
 class _Drawing:
     """The parts of a comparison, which any number of drawings put together."""
 
-    def __init__(self, asked: Asked, comparison: Comparison, canvas: Canvas) -> None:
+    def __init__(self, asked: Asked, comparison: Comparison, diagnosis: Diagnosis, canvas: Canvas) -> None:
         self._asked, self._canvas = asked, canvas
         self._cold, self._reused = comparison.cold, comparison.reused
         legs = [facts for verdict in (self._cold, self._reused) for facts in (verdict.a, verdict.b) if facts]
@@ -91,6 +97,7 @@ class _Drawing:
         self._legend = ["", _legend(canvas)] if legs else []
         self.reasons = _reasons(self._cold, canvas)
         self.warnings = [hanging("! ", warning.text, canvas, RED) for warning in self._cold.warnings]
+        self.findings = [draw_finding(finding, canvas, None, Detail.BRIEF) for finding in diagnosis.findings]
 
     def lines(self, shown: _Shown) -> list[str]:
         why = [*self.reasons[: shown.reasons], *self.warnings[: shown.warnings]]
@@ -101,6 +108,7 @@ class _Drawing:
             *(self._legend if shown.legend else []),
             *([""] if why else []),
             *chain.from_iterable(why),
+            *([line for told in self.findings for line in ("", *told)] if shown.findings else []),
         ]
 
     def _round(self, title: str, verdict: PairVerdict, detail: _Detail) -> list[str]:

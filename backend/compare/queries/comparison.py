@@ -8,7 +8,10 @@ from uuid import UUID
 from backend.compare.models import Pairing
 from backend.compare.samples import Samples, Window, samples_of
 from backend.fleet.models import Region
+from workers.diagnosis.cdn_pairs import diagnosis_of_pairs
 from workers.diagnosis.pairs import PairVerdict, compare, overall
+from workers.measurement.finding import Diagnosis
+from workers.measurement.web_address import host_of
 
 # By the words that stand in URLs.
 PERIODS = {"24h": timedelta(hours=24), "7d": timedelta(days=7)}
@@ -18,7 +21,9 @@ ASSET_PAIRS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionComparison:
-    """A pairing in a region: over fresh connections, and over those that were open. `newest` is its last run."""
+    """A pairing in a region: over fresh connections, and over those that were open. `newest` is its last run,
+    `diagnosis` what follows for the CDN.
+    """
 
     region: Region
     cold: PairVerdict
@@ -26,6 +31,7 @@ class RegionComparison:
     failed: int
     last_failure: str | None
     newest: UUID | None
+    diagnosis: Diagnosis
 
     def of(self, *, reused: bool) -> PairVerdict:
         return self.reused if reused else self.cold
@@ -54,7 +60,7 @@ def comparison_of(pairing: Pairing, regions: Sequence[Region], window: Window) -
     """The verdicts of one pairing. Two statements."""
     places = places_of(pairing, regions)
     samples = samples_of([pairing], places, window)
-    compared = tuple(compared_in(region, samples[pairing.pk, region.pk]) for region in places)
+    compared = tuple(compared_in(pairing, region, samples[pairing.pk, region.pk]) for region in places)
     return Comparison(
         pairing=pairing,
         window=window,
@@ -73,10 +79,12 @@ def compare_assets(pairings: Sequence[Pairing], region: Region, window: Window) 
     """Several pairings in one region, by the newest hundred pairs of each. Two statements."""
     short = Window(since=window.since, until=window.until, limit=min(window.limit, ASSET_PAIRS))
     samples = samples_of(pairings, [region], short)
-    return [AssetComparison(pairing=one, region=compared_in(region, samples[one.pk, region.pk])) for one in pairings]
+    return [
+        AssetComparison(pairing=one, region=compared_in(one, region, samples[one.pk, region.pk])) for one in pairings
+    ]
 
 
-def compared_in(region: Region, samples: Samples) -> RegionComparison:
+def compared_in(pairing: Pairing, region: Region, samples: Samples) -> RegionComparison:
     """The verdicts on the pairs of one region."""
     found = compare(samples.runs, failed=samples.failed)
     return RegionComparison(
@@ -86,4 +94,5 @@ def compared_in(region: Region, samples: Samples) -> RegionComparison:
         failed=samples.failed,
         last_failure=samples.last_failure,
         newest=samples.newest,
+        diagnosis=diagnosis_of_pairs(samples.runs, found, host=host_of(pairing.monitor.url)),
     )

@@ -59,7 +59,8 @@ def document_of(comparison: Comparison) -> dict[str, Any]:
 
 
 def _region(asked: Asked, one: RegionComparison) -> dict[str, Any]:
-    document = compare_document(asked, Verdicts(cold=one.cold, reused=one.reused), failed=one.failed, failure=None)
+    verdicts = Verdicts(cold=one.cold, reused=one.reused)
+    document = compare_document(asked, verdicts, one.diagnosis, failed=one.failed, failure=None)
     return {"region": one.region.code, "name": one.region.name, **document}
 
 

@@ -47,6 +47,7 @@ def test_a_slow_origin_is_found_with_its_reason_and_progress_stays_out_of_the_wa
     with Server(keeping(response(headers=headers))) as cdn, Server(keeping(response(), after_s=0.03)) as origin:
         code, document, done = compare("--cdn", cdn.url("/a.js"), "--origin", origin.url("/a.js"), "--pairs", "20")
     assert (code, document["verdict"], document["pairs"], document["error"]) == (0, "cdn_faster", 20, None)
+    assert (document["findings"], document["not_judged"]) == ([], [])
     difference = document["difference_ms"]
     assert -60 < difference["estimate"] < -25
     assert difference["low"] <= difference["estimate"] <= difference["high"] < 0
@@ -85,9 +86,27 @@ def test_a_slow_cdn_is_told_as_plainly_and_in_words() -> None:
     assert any(line.startswith("  CDN ") and "━" in line for line in lines)
     assert any(line.startswith("  origin ") for line in lines)
     assert "! None of 20 answers of the CDN came from its cache." in lines
+    assert any("The CDN is slower than the origin · costs" in line for line in lines)
     assert all(len(line) <= 100 for line in lines)
-    assert len(lines) <= 24
+    # A terminal of 24 rows shows less of the second round.
+    assert len(lines) <= 26
     assert "\x1b" not in done.stdout
+
+
+@undisturbed
+def test_a_slow_cdn_is_a_cause_for_programs_once_there_are_enough_pairs() -> None:
+    with Server(keeping(response(), after_s=0.03)) as cdn, Server(keeping(response())) as origin:
+        urls = ("--cdn", cdn.url(), "--origin", origin.url())
+        _, document, _ = compare(*urls, "--pairs", "20")
+        _, early, _ = compare(*urls, "--pairs", "5")
+    [found] = document["findings"]
+    assert (found["id"], found["severity"], found["host"]) == ("page.cdn_slower_than_origin", "high", "127.0.0.1")
+    assert found["saving_ms"] == document["difference_ms"]["estimate"]
+    assert found["evidence"]["slower_in"] == "20 of 20"
+    assert early["findings"] == []
+    assert early["not_judged"] == [
+        {"id": "page.cdn_slower_than_origin", "reason": "too_few_samples", "hidden_by": None}
+    ]
 
 
 def test_a_terminal_is_told_a_screen_of_it_and_all_of_it_when_that_is_asked_for() -> None:

@@ -1,10 +1,12 @@
 """A CDN that is slower than its origin: told with twenty pairs behind it, and only when it is."""
 
+from dataclasses import replace
 from random import Random
 
-from workers.diagnosis.cdn_pairs import cdn_slower
-from workers.diagnosis.pair_samples import LegSample, PairSample
-from workers.measurement.finding import Confidence, Finding, NotJudged, Severity
+from workers.diagnosis.cdn_pairs import diagnosis_of_pairs
+from workers.diagnosis.pair_samples import LegSample, PairRun, PairSample
+from workers.diagnosis.pairs import compare
+from workers.measurement.finding import Confidence, Diagnosis, Finding, Severity
 from workers.measurement.timing import Phases
 
 
@@ -30,7 +32,12 @@ def pairs(count: int, cdn: tuple[float, float, float], origin: tuple[float, floa
 
 
 def told(samples: list[PairSample]) -> Finding | None:
-    return next((one for one in cdn_slower(samples, host="cdn.example.org") if isinstance(one, Finding)), None)
+    return next(iter(diagnosis(samples).findings), None)
+
+
+def diagnosis(samples: list[PairSample]) -> Diagnosis:
+    runs = [PairRun(cold=sample) for sample in samples]
+    return diagnosis_of_pairs(runs, compare(runs), host="cdn.example.org")
 
 
 def test_the_cdn_of_the_article_is_slower_than_its_origin() -> None:
@@ -58,7 +65,15 @@ def test_a_slightly_slower_cdn_is_told_when_its_handshake_is_to_blame() -> None:
 
 
 def test_few_pairs_prove_nothing() -> None:
-    (said,) = cdn_slower(pairs(19, (110, 429, 115), (57, 103, 60)))
-    assert isinstance(said, NotJudged)
-    assert said.reason == "too_few_samples"
-    assert list(cdn_slower([])) == [said]
+    few = diagnosis(pairs(19, (110, 429, 115), (57, 103, 60)))
+    assert few.findings == ()
+    assert [one.reason for one in few.not_judged] == ["too_few_samples"]
+    assert diagnosis([]) == few
+
+
+def test_pairs_that_are_not_alike_are_counted_nowhere() -> None:
+    alike = pairs(24, (110, 429, 115), (57, 103, 60))
+    errors = [replace(pair, a=replace(pair.a, status=503)) for pair in pairs(6, (1, 1, 1), (57, 103, 60))]
+    found = told([*alike, *errors])
+    assert found is not None
+    assert {one.name: one.value for one in found.evidence}["slower_in"] == "24 of 24"

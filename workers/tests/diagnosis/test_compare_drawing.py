@@ -5,6 +5,7 @@ from random import Random
 
 import pytest
 
+from workers.diagnosis.cdn_pairs import diagnosis_of_pairs
 from workers.diagnosis.compare_document import Asked
 from workers.diagnosis.compare_drawing import draw_comparison
 from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, Names, PairRun
@@ -18,7 +19,9 @@ SGR = re.compile(r"\x1b\[[0-9]+m")
 
 def drawn(runs: list[PairRun], canvas: Canvas, names: Names = CDN_AND_ORIGIN) -> list[str]:
     asked = Asked(a="https://cdn.example.org/", b="https://www.example.org/", names=names)
-    return draw_comparison(asked, compare(runs, names=names), canvas).splitlines()
+    found = compare(runs, names=names)
+    diagnosis = diagnosis_of_pairs(runs, found, host="cdn.example.org")
+    return draw_comparison(asked, found, diagnosis, canvas).splitlines()
 
 
 def runs(count: int, apart_us: float) -> list[PairRun]:
@@ -33,6 +36,15 @@ def runs(count: int, apart_us: float) -> list[PairRun]:
 def test_every_line_fits_the_terminal(width: int, names: Names, count: int) -> None:
     lines = drawn(runs(count, 40_000), Canvas(width=width), names)
     assert max(map(len, lines)) <= max(48, width)
+
+
+def test_a_cdn_that_is_slower_is_a_cause_with_what_to_do() -> None:
+    told = "\n".join(drawn(runs(25, 40_000), Canvas(rows=24)))
+    assert "● The CDN is slower than the origin · costs 40" in told
+    assert "page.cdn_slower_than_origin" in told
+    assert "→ Look at which phase is slower" in told
+    assert "page.cdn_slower_than_origin" not in "\n".join(drawn(runs(25, -40_000), Canvas()))
+    assert "page.cdn_slower_than_origin" not in "\n".join(drawn(runs(25, 40_000), Canvas(), ANY_TWO))
 
 
 def test_two_addresses_that_are_no_cdn_and_origin_are_named_once_at_the_top() -> None:

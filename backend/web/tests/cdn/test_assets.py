@@ -191,6 +191,7 @@ def test_the_table_is_exported_for_spreadsheets_and_programs(client: Client, wor
     document = json.loads(client.get(reverse("web:cdn_export", args=[world.site.public_id, "json"])).content)
     assert (document["verdict"], document["pairing"]["id"]) == ("cdn_faster", str(pairing.public_id))
     assert document["regions"][0]["schema"] == "firstbyte.compare/1"
+    assert (document["regions"][0]["findings"], document["regions"][0]["not_judged"]) == ([], [])
     assert client.get(reverse("web:cdn_export", args=[world.site.public_id, "xml"])).status_code == 404
 
 

@@ -20,6 +20,7 @@ from backend.web.cdn.export import csv_of, document_of
 from backend.web.cdn.words import advice, first_verdict_in, never_comes, reasons_text, title_of
 from workers.diagnosis.pair_samples import LegSample, PairRun, PairSample
 from workers.diagnosis.pairs import compare
+from workers.measurement.finding import Diagnosis
 from workers.measurement.pair import CacheState
 from workers.measurement.timing import Phases
 
@@ -62,6 +63,7 @@ def compared(region: Region, runs: Sequence[PairRun]) -> RegionComparison:
         failed=0,
         last_failure=None,
         newest=None,
+        diagnosis=Diagnosis(),
     )
 
 
