@@ -1,6 +1,8 @@
 """Signing in and out, passwords, and what each person sets for themselves."""
 
 import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from django.core import mail
@@ -8,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
+from backend.accounts import adapter
 from backend.accounts.models import AuditEntry, User
 from backend.accounts.permissions import Role
 from backend.cast import Member, join
@@ -16,6 +19,14 @@ from backend.testing import wait_until
 pytestmark = pytest.mark.django_db
 
 PASSWORD = "correct horse battery"
+
+
+@pytest.fixture(autouse=True)
+def _own_mails(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What is sent beside an answer has been sent before the test is over: it is none of the next one's."""
+    with ThreadPoolExecutor(2) as mails:
+        monkeypatch.setattr(adapter, "_MAILS", mails)
+        yield
 
 
 @pytest.fixture
