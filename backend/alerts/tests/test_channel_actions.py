@@ -135,6 +135,7 @@ def test_a_test_shows_the_other_sides_own_answer(alice: Member) -> None:
     assert Channel.objects.get().enabled
 
 
+@pytest.mark.usefixtures("standing_clock")
 def test_a_test_is_not_sent_again_and_again(alice: Member) -> None:
     with StandIn() as there:
         channel = point_at(make(alice).channel, there.url)
@@ -164,11 +165,12 @@ def test_all_channels_together_are_tested_so_often_in_an_hour(
         assert len(there.calls) == 5
 
 
+@pytest.mark.usefixtures("standing_clock")
 def test_a_test_waits_for_what_the_other_side_asked(alice: Member) -> None:
     with StandIn(limited("600")) as there:
         channel = point_at(make(alice).channel, there.url)
         Channel.objects.update(not_before=timezone.now() + timedelta(seconds=600))
-        with pytest.raises(ChannelError, match=r"(600|599) more seconds"):
+        with pytest.raises(ChannelError, match="600 more seconds"):
             actions.send_test(actor=alice.user, channel=channel, outbound=loopback())
         assert there.calls == []
 

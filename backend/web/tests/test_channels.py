@@ -86,6 +86,7 @@ def test_a_webhooks_secret_is_shown_once(client: Client, alice: Member) -> None:
     assert "For one day the old secret signs beside it" in text
 
 
+@pytest.mark.usefixtures("standing_clock")
 def test_a_test_shows_the_real_answer(client: Client, alice: Member, there: StandIn) -> None:
     send(client, alice, "channel_add", "slack", **{"slack-name": "ops", "slack-url": there.url})
     channel = Channel.objects.get()

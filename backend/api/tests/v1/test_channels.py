@@ -100,6 +100,7 @@ def test_a_channel_is_changed_switched_and_deleted(program: Program) -> None:
     assert problem_of(program.get(path))["status"] == 404
 
 
+@pytest.mark.usefixtures("standing_clock")
 def test_a_test_gives_the_other_sides_answer_and_stands_in_the_log(program: Program, there: StandIn) -> None:
     path = f"channels/{make(program, kind='slack', url=there.url)['id']}"
     assert program.post(f"{path}/test").json() == {"outcome": "delivered", "status": 200, "answer": "ok"}
