@@ -221,6 +221,7 @@ def test_a_fault_of_ours_stops_no_other_gate_and_ends_this_one_at_its_deadline(
     assert "A fault of the service" in broken.summary
 
 
+@pytest.mark.usefixtures("standing_clock")
 def test_with_nothing_to_do_it_waits_longer(world: World) -> None:
     assert step() == IDLE_S
     world.history()
