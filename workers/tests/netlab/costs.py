@@ -44,7 +44,7 @@ def cost_us(cost: Cost, measurement: ProbeMeasurement) -> int:
         return _least(evidence, Trial.FULL, _second_us) if kept else _least(evidence, Trial.RESUMED, _ended_us)
     if cost is Cost.MEAN_WAIT:
         waits = [us for trial in evidence.of(*THOUGHTFUL) if (us := _first("first_application_us")(trial)) is not None]
-        return round(mean(waits))
+        return _mean(waits)
     if cost is Cost.EARLIEST_REVISIT:
         kind = Trial.EARLY_DATA if evidence.of(Trial.EARLY_DATA) else Trial.RESUMED
         return _least(evidence, kind, _until_answer_us)
@@ -57,8 +57,8 @@ def _moved(measurement: ProbeMeasurement, *, whole: bool) -> int:
     if len(measurement.hops) < 2:
         return 0
     timing = measurement.hops[0].timing
-    assert timing.send is not None
-    return _known(timing.end_us) - (timing.start_us if whole else timing.send.start_us)
+    begun_us = None if timing.send is None else timing.send.start_us
+    return _known(timing.end_us) - (timing.start_us if whole else _known(begun_us))
 
 
 def _own_us(hop: Hop) -> int:
@@ -107,7 +107,7 @@ def _mean_of_kinds(evidence: ProbeEvidence) -> int:
     for trial in evidence.of(Trial.TLS12_TICKET):
         if trial.handshake is not None and trial.handshake.network_us is not None:
             kinds.setdefault(bool(trial.handshake.resumed), []).append(trial.handshake.network_us)
-    return round(mean(least for took in kinds.values() for least in [min(took)] * len(took)))
+    return _mean([least for took in kinds.values() for least in [min(took)] * len(took)])
 
 
 def _second_us(trial: TrialEvidence) -> int | None:
@@ -150,6 +150,12 @@ def _since_asked(exchange: Exchange, mark: str) -> int | None:
     """Since the request left: what our own side took before that is no cost of the site's."""
     at_us: int | None = getattr(exchange, mark)
     return None if at_us is None or exchange.sent_us is None else at_us - exchange.sent_us
+
+
+def _mean(values_us: list[int]) -> int:
+    if not values_us:
+        raise UnseenError("no time was seen of which the mean is asked")
+    return round(mean(values_us))
 
 
 def _known(value: int | None) -> int:
