@@ -15,6 +15,7 @@ from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from workers.browser.chromium import find_chromium, inspect_chromium
+from workers.browser.faults import BrowserError
 from workers.browser.guard import Guard
 from workers.browser.launch import ORDINARY
 from workers.browser.pool import BrowserPool
@@ -61,7 +62,7 @@ class ShapeLab:
             return self.visit(shape)
 
     def visit(self, shape: Shape) -> PageCapture:
-        """The page of a shape that is being served."""
+        """The page of a shape that is being served. Raises BrowserError when the browser brought nothing back."""
         options = PageOptions(protocol=shape.protocol, repeat=shape.repeat)
         request = page_request(shape.url, timeout_us=15_000_000, headers=(), page=options)
         if shape.full:
@@ -73,7 +74,9 @@ class ShapeLab:
             return compute_page(capture)
 
         with patch("workers.browser.seen.compute_page", keep):
-            self._pool(shape).load(request)
+            outcome = self._pool(shape).load(request).outcome
+        if not seen:
+            raise BrowserError(f"nothing was seen: {outcome}")
         return seen[-1]
 
     @contextmanager
