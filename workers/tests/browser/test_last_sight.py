@@ -17,6 +17,7 @@ from workers.measurement.failure import FailureKind
 from workers.measurement.page_options import Click, PageOptions, Step, TypeText, Visit
 from workers.tests.browser.conftest import Load, browser_settings, failed, page_request
 from workers.tests.browser.sites import Answer, Site, serving
+from workers.tests.waiting import undisturbed
 
 # As long as each other, so that a password's dots are, too.
 SECRETS = ("s3cret-Sesame", "0ther-Phrases")
@@ -125,6 +126,7 @@ class LosingFrames:
         return {"data": base64.b64encode(b"a picture").decode()}
 
 
+@undisturbed
 def test_a_picture_that_the_browser_lost_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("workers.browser.last_sight._PATIENCE_S", 3.0)
     browser = LosingFrames()
