@@ -12,6 +12,7 @@ from workers.probes.guard import choose
 from workers.tests.inside import INSIDE_URLS
 from workers.tests.probes.conftest import Lab
 from workers.tests.servers import Server, answering, redirect, response
+from workers.tests.waiting import undisturbed
 
 
 def test_ipv4_is_preferred_and_ipv6_taken_where_there_is_nothing_else() -> None:
@@ -43,6 +44,7 @@ def test_loopback_is_closed_unless_the_operator_opens_it(lab: Lab) -> None:
         assert server.connections == 0
 
 
+@undisturbed
 def test_mixed_answers_are_refused_whichever_comes_first(lab: Lab) -> None:
     with Server(answering(response())) as server:
         for name, addresses in {"a.test": ["127.0.0.1", "10.0.0.1"], "b.test": ["10.0.0.1", "127.0.0.1"]}.items():

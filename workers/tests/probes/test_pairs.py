@@ -266,7 +266,8 @@ def test_an_origin_can_be_asked_by_address_under_the_name_of_the_cdn(pairs: Pair
     with Server(keeping(response()), context=context) as cdn, Server(script, context=context, host="127.0.0.2") as far:
         url = cdn.url(host="cdn.example.test")
         pairs.measure(url, url, address=f"127.0.0.2:{far.port}")
-        before = pairs.lab.dns.questions
+        # For A and AAAA: who has asked may go on before the server has heard both.
+        before = wait_for(lambda: pairs.lab.dns.questions % 2 == 0 and pairs.lab.dns.questions, "both to be heard")
         measurement = pairs.measure(url, url, address=f"127.0.0.2:{far.port}")
         authority = f"cdn.example.test:{cdn.port}"
         port = far.port
@@ -276,6 +277,7 @@ def test_an_origin_can_be_asked_by_address_under_the_name_of_the_cdn(pairs: Pair
     assert origin.dns is None
     assert origin.certificate_error is None
     # One for A, one for AAAA: of the CDN's leg alone.
+    wait_for(lambda: pairs.lab.dns.questions >= before + 2, "both questions to be heard")
     assert pairs.lab.dns.questions - before == 2
 
 
