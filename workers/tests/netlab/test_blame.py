@@ -21,6 +21,7 @@ from workers.tests.netlab.lab import Lab
 from workers.tests.netlab.misbehaving import MisbehavingServer
 from workers.tests.netlab.network import NAME
 from workers.tests.netlab.test_matrix import diagnosis_of
+from workers.tests.waiting import undisturbed
 
 RTT_MS = 20
 # Every full packet of the server vanishes, and nobody tells it.
@@ -63,6 +64,7 @@ def findings_of(outcome: Measured | Failed) -> dict[Id, Finding]:
     return {one.id: one for one in diagnosis_of(outcome.measurement).findings}
 
 
+@undisturbed
 def test_a_hole_that_is_never_filled_is_the_ways(vault: Vault) -> None:
     with serving(vault, Conduct(), loss=BLACK_HOLE) as lab:
         outcome = asked(lab)
