@@ -109,6 +109,7 @@ def test_a_slow_cdn_is_a_cause_for_programs_once_there_are_enough_pairs() -> Non
     ]
 
 
+@undisturbed
 def test_a_terminal_is_told_a_screen_of_it_and_all_of_it_when_that_is_asked_for() -> None:
     headers = ("X-Cache: MISS",)
     with Server(keeping(response(b"x" * 900, headers=headers), after_s=0.02)) as cdn, Server(keeping(response())) as o:
@@ -156,6 +157,7 @@ def test_an_untrusted_certificate_is_refused_unless_that_is_wanted(nginx: Nginx)
     assert (code, document["error"], document["pairs"]) == (3, None, 1)
 
 
+@undisturbed
 def test_a_server_that_closes_after_each_answer_is_told_as_a_reason(nginx: Nginx) -> None:
     options = ("--cacert", str(nginx.ca_file), "--pairs", "20")
     _, document, _ = compare("--a", nginx.url(), "--b", nginx.url("/closing.css"), *options)
