@@ -7,7 +7,7 @@ import pytest
 
 from workers.measurement.captures_page import PageCapture
 from workers.measurement.compute.page import compute_page
-from workers.measurement.compute.page_outcome import KINDS, judge_page
+from workers.measurement.compute.page_outcome import KINDS, document_of, judge_page
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.messages import Failed, Kind, Measured, RunRequest
 from workers.measurement.page_options import PageOptions, Protocol
@@ -69,11 +69,13 @@ def ended(
     """What a connection is said to be that ended so when its document had come so far."""
     capture = replace(GOOD, net_error=name, load_seen=False)
     page = compute_page(capture)
-    [document, *others] = page.measurement.waterfall.requests
+    document = document_of(page.measurement)
+    assert document is not None
     timing = document.timing if sent else replace(document.timing, send=None, wait=None, download=None)
     document = replace(document, timing=timing, status=document.status if answered else None)
-    waterfall = replace(page.measurement.waterfall, requests=(document, *others))
-    page = replace(page, measurement=replace(page.measurement, waterfall=waterfall), tls_begun=tls_begun)
+    waterfall = replace(page.measurement.waterfall, requests=(document,))
+    measurement = replace(page.measurement, waterfall=waterfall, document=1)
+    page = replace(page, measurement=measurement, tls_begun=tls_begun)
     outcome = judge_page(page_request(), capture, page, lambda _: True)
     assert isinstance(outcome, Failed)
     return outcome.failure.kind, outcome.failure.stage
