@@ -70,10 +70,34 @@ def _is_short(error: Error) -> bool:
     return known and error.ours_us < (error.truth_us or 0) - GRAIN_US
 
 
+_OURS, _THEIRS = (b"\n\0\0\1", 5000), (b"\n\0\0\2", 53)
+
+
+def _question(at_ms: int, port: int = 5000) -> Seen:
+    return Seen(at_ms * 1_000_000, True, Packet(UDP, (_OURS[0], port), _THEIRS, payload_bytes=30))
+
+
+def _answer(at_ms: int, port: int = 5000) -> Seen:
+    return Seen(at_ms * 1_000_000, False, Packet(UDP, _THEIRS, (_OURS[0], port), payload_bytes=60))
+
+
 @pytest.mark.parametrize(("began_us", "length_us"), [(0, 40_000), (1500, 40_000), (9000, None)])
 def test_the_packets_of_a_lookup_tell_nothing_of_one_that_joined_it(began_us: int, length_us: int | None) -> None:
-    ours, theirs = (b"\n\0\0\1", 5000), (b"\n\0\0\2", 53)
-    asked = Seen(0, True, Packet(UDP, ours, theirs, payload_bytes=30))
-    answered = Seen(40_000_000, False, Packet(UDP, theirs, ours, payload_bytes=60))
-    span = Span(start_us=began_us, end_us=40_500)
-    assert Packets([asked, answered], offset_ns=0).length_us("dns", span, zero_us=0) == length_us
+    packets = Packets([_question(0), _answer(40)], offset_ns=0)
+    assert packets.length_us("dns", Span(start_us=began_us, end_us=40_500), zero_us=0) == length_us
+
+
+@pytest.mark.parametrize(
+    ("answers_ms", "end_us", "length_us"),
+    [
+        pytest.param((40, 53), 48_500, 40_000, id="not waited for"),
+        pytest.param((40, 47), 47_500, 47_000, id="waited for"),
+        pytest.param((44, 53), 40_000, 44_000, id="a phase that ended before any answer"),
+    ],
+)
+def test_an_answer_that_the_browser_did_not_wait_for_ended_no_lookup(
+    answers_ms: tuple[int, int], end_us: int, length_us: int
+) -> None:
+    addresses, service = answers_ms
+    seen = [_question(0), _question(0, port=5001), _answer(addresses), _answer(service, port=5001)]
+    assert Packets(seen, offset_ns=0).length_us("dns", Span(start_us=0, end_us=end_us), zero_us=0) == length_us
