@@ -19,6 +19,9 @@ _PATH_BYTES = 104
 _SEEN = bytearray(64 * 1024)
 # Two readings of clocks so close together were not interrupted.
 _CLOSE_NS = 2_000
+# The longest that was seen on a busy machine is 5 ms.
+_BEGINNING_S, _BEGINNING_POLL_S = 1.0, 0.001
+_QUESTION = b"stamped?"
 _RTT = struct.Struct("=I")
 _RTT_OFFSET = 68
 _TOTAL_RETRANS_OFFSET = 100
@@ -31,10 +34,28 @@ def stamp_arrivals(sock: socket.socket) -> None:
 
 
 def stamping_socket() -> socket.socket:
-    """A socket that is never used. The kernel stamps packets only while some socket asks for it, and begins lazily."""
+    """A socket that is kept for as long as stamps are wanted: the kernel stamps packets only while some socket asks for
+    it, and begins some milliseconds later (net_enable_timestamp leaves it to a work queue). Comes back when it has
+    begun, or gives it up after `_BEGINNING_S`: until then packets have no stamps."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
     stamp_arrivals(sock)
+    deadline = time.monotonic() + _BEGINNING_S
+    with suppress(OSError):
+        sock.bind(("127.0.0.1", 0))
+        sock.connect(sock.getsockname())
+        sock.settimeout(_BEGINNING_S)
+        while not _is_stamped_on_arrival(sock) and time.monotonic() < deadline:
+            time.sleep(_BEGINNING_POLL_S)
     return sock
+
+
+def _is_stamped_on_arrival(sock: socket.socket) -> bool:
+    """Whether a packet has its stamp from when it came in. Where the kernel does not stamp yet, a datagram is given the
+    instant at which it is read. True where there are no stamps to wait for."""
+    sock.send(_QUESTION)
+    sent_ns = time.time_ns()
+    stamp_ns = receive(sock, len(_QUESTION))[1].kernel_ns
+    return stamp_ns is None or stamp_ns <= sent_ns
 
 
 def receive(sock: socket.socket, size: int) -> tuple[bytes, Arrival]:

@@ -1,8 +1,14 @@
 """What the kernel tells about a socket, and what is done where it tells nothing."""
 
 import socket
+import time
+from collections.abc import Iterator
+from itertools import repeat
 from typing import Any
 
+import pytest
+
+from workers.measurement.captures_probe import Arrival
 from workers.probes.stamps import (
     path_of,
     read_clocks,
@@ -12,7 +18,8 @@ from workers.probes.stamps import (
     stamping_socket,
     tcp_info,
 )
-from workers.tests.waiting import wait_for
+
+_LATE_NS = 1_000_000_000
 
 
 class Sandboxed:
@@ -33,17 +40,10 @@ def pair() -> tuple[socket.socket, socket.socket]:
     return client, server
 
 
-def _is_stamped(client: socket.socket, server: socket.socket) -> bool:
-    server.send(b"x")
-    client.recv(1, socket.MSG_PEEK)
-    return receive(client, 100)[1].kernel_ns is not None
-
-
 def test_data_is_stamped_when_it_comes_in_not_when_it_is_read() -> None:
     client, server = pair()
     with client, server, stamping_socket():
         stamp_arrivals(client)
-        wait_for(lambda: _is_stamped(client, server), "the kernel to begin stamping, which it does in its own time")
         before = read_clocks()
         server.send(b"hello")
         client.recv(1, socket.MSG_PEEK)
@@ -59,7 +59,6 @@ def test_the_rest_of_a_packet_is_read_and_what_came_at_another_instant_is_left()
     client, server = pair()
     with client, server, stamping_socket():
         stamp_arrivals(client)
-        wait_for(lambda: _is_stamped(client, server), "the kernel to begin stamping, which it does in its own time")
         server.send(b"headbody")
         client.recv(1, socket.MSG_PEEK)
         data, arrival = receive(client, 4)
@@ -71,6 +70,38 @@ def test_the_rest_of_a_packet_is_read_and_what_came_at_another_instant_is_left()
         assert rest_of_packet(client, arrival.kernel_ns) == b""
         server.close()
         assert rest_of_packet(client, arrival.kernel_ns) == b""
+
+
+def _stamped(monkeypatch: pytest.MonkeyPatch, late_ns: Iterator[int | None]) -> list[int | None]:
+    """A kernel whose stamps are so much later than what they are of; what it has been asked for so far."""
+    asked: list[int | None] = []
+
+    def received(sock: socket.socket, size: int) -> tuple[bytes, Arrival]:
+        asked.append(next(late_ns))
+        stamp_ns = None if asked[-1] is None else time.time_ns() + asked[-1]
+        return sock.recv(size), Arrival(time.monotonic_ns(), stamp_ns)
+
+    monkeypatch.setattr("workers.probes.stamps.receive", received)
+    return asked
+
+
+def test_a_kernel_that_begins_to_stamp_in_its_own_time_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _stamped(monkeypatch, iter([_LATE_NS, _LATE_NS, -_LATE_NS]))
+    with stamping_socket():
+        assert asked == [_LATE_NS, _LATE_NS, -_LATE_NS]
+
+
+def test_nothing_is_waited_for_where_the_kernel_has_no_stamps(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _stamped(monkeypatch, repeat(None))
+    with stamping_socket():
+        assert asked == [None]
+
+
+def test_a_kernel_that_never_begins_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workers.probes.stamps._BEGINNING_S", 0.05)
+    asked = _stamped(monkeypatch, repeat(_LATE_NS))
+    with stamping_socket():
+        assert asked
 
 
 def test_the_end_of_a_stream_has_no_stamp() -> None:
