@@ -12,6 +12,8 @@ class Stop:
     """
 
     def __init__(self) -> None:
+        self._is_set = False
+        # Empty for a moment while whoever was told puts the wish back.
         self._wishes: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def heed(self, *numbers: signal.Signals) -> None:
@@ -21,17 +23,18 @@ class Stop:
 
     def set(self) -> None:
         """Everybody who waits, and will wait, is told."""
+        self._is_set = True
         self._wishes.put(None)
 
     def is_set(self) -> bool:
-        return not self._wishes.empty()
+        return self._is_set
 
     def wait(self, timeout_s: float) -> bool:
         """Waits until set, at most so long (not at all if negative); whether it is set."""
         try:
             self._wishes.get(timeout=max(0.0, timeout_s))
         except queue.Empty:
-            return False
+            return self._is_set
         # For the next who waits.
         self._wishes.put(None)
         return True

@@ -43,6 +43,17 @@ def test_it_is_set_once_and_for_everybody() -> None:
     assert stop.wait(0)
 
 
+def test_who_is_told_hides_it_from_nobody_for_a_moment() -> None:
+    stop = Stop()
+    stop.set()
+
+    def ask() -> bool:
+        return all(stop.is_set() and stop.wait(0) for _ in range(20_000))
+
+    with ThreadPoolExecutor(3) as others:
+        assert all(told.result(60) for told in [others.submit(ask) for _ in range(3)])
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_in_the_middle_of_a_wait_ends_it(number: signal.Signals) -> None:
     command = [sys.executable, "-c", RESTLESS]
