@@ -9,6 +9,7 @@ although sites are reached, names tell nothing, and nothing is concluded from th
 """
 
 import contextlib
+import errno
 import secrets
 import selectors
 import socket
@@ -23,7 +24,7 @@ import dns.exception
 import dns.message
 import dns.rcode
 
-from workers.measurement.failure import SILENT, Blame, FailureKind
+from workers.measurement.failure import SILENT, Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import Failed, Measured
 from workers.probes.names import LocalNames
 from workers.probes.settings import NameServer, NameSettings
@@ -43,6 +44,7 @@ _UNFINISHED = SILENT | {
     FailureKind.RESPONSE_TIMEOUT,
     FailureKind.DOWNLOAD_TIMEOUT,
     FailureKind.PAGE_TIMEOUT,
+    FailureKind.STEP_FAILED,
 }
 
 
@@ -57,40 +59,54 @@ class Witness:
         self._lock = threading.Lock()
         self._reached_s: float | None = None
         self._checked_s: float | None = None
+        self._doubted_s: float | None = None
+        self._cut_off_s: float | None = None
         self._answered: tuple[float, bool] | None = None
 
     def heard(self, outcome: Measured | Failed, begun_s: float) -> Measured | Failed:
-        """The outcome of a run that began then (monotonic clock), without blame for the site if the agent is cut off.
+        """The outcome of a run that began then (monotonic clock), without blame for the site if the agent was cut off.
 
         May wait for four seconds.
         """
         if isinstance(outcome, Measured):
-            self._reached()
+            self._reached(begun_s)
             return outcome
         ours = outcome.failure.blame is Blame.MONITOR
-        if ours or outcome.failure.kind not in _UNFINISHED or not self._is_cut_off(begun_s):
+        if ours or not _is_unfinished(outcome.failure) or not self._was_cut_off(begun_s):
             return outcome
         told = f"{outcome.failure.detail.removesuffix('.')}. The agent's name servers answer for no other name either."
         return replace(outcome, failure=replace(outcome.failure, blame=Blame.MONITOR, detail=told))
 
-    def _is_cut_off(self, begun_s: float) -> bool:
-        if self._reached_s is not None and self._reached_s >= begun_s:
+    def _was_cut_off(self, begun_s: float) -> bool:
+        """Now, or when another run since then failed."""
+        if self._cut_off_s is not None and self._cut_off_s >= begun_s:
+            return True
+        now_s = self._monotonic_s()
+        if self._reached_s is not None and self._reached_s >= max(begun_s, now_s - _HOLDS_S):
             return False
-        return self._mark.exists() and not self._answers()
+        # Who cannot ask concludes nothing.
+        with contextlib.suppress(OSError):
+            if self._mark.exists() and not self._answers():
+                self._cut_off_s = now_s
+                return True
+        return False
 
-    def _reached(self) -> None:
-        """Somebody answered. Now and then it is looked whether names are as well."""
+    def _reached(self, begun_s: float) -> None:
+        """Somebody answered a run that began then. Now and then it is looked whether names are answered as well."""
         now_s = self._reached_s = self._monotonic_s()
-        with self._lock:
-            if self._checked_s is not None and now_s - self._checked_s < _CHECKED_EVERY_S:
-                return
-            self._checked_s = now_s
+        if self._checked_s is not None and now_s - self._checked_s < _CHECKED_EVERY_S:
+            return
+        self._checked_s = now_s
         # What cannot be kept is found out again.
         with contextlib.suppress(OSError):
             if self._answers():
                 self._mark.touch(mode=0o600)
-            else:
+                self._doubted_s = None
+            elif self._doubted_s is not None and begun_s >= self._doubted_s:
                 self._mark.unlink(missing_ok=True)
+            else:
+                # The network may have gone right behind that answer: whoever is reached next decides.
+                self._doubted_s, self._checked_s = self._monotonic_s(), None
 
     def _answers(self) -> bool:
         with self._lock:
@@ -98,6 +114,12 @@ class Witness:
                 answered = answers(self._servers())
                 self._answered = (self._monotonic_s(), answered)
             return self._answered[1]
+
+
+def _is_unfinished(failure: Failure) -> bool:
+    """Also where nobody answered in the only protocol that was asked for; who answers in another one is there."""
+    unheard = failure.kind is FailureKind.PROTOCOL_NOT_SPOKEN and failure.stage is Stage.CONNECT
+    return unheard or failure.kind in _UNFINISHED
 
 
 def witness_in(spool_dir: Path) -> Witness:
@@ -123,8 +145,14 @@ def answers(servers: Sequence[NameServer]) -> bool:
 
 
 def _line(server: NameServer) -> socket.socket | None:
+    """None where no way leads there. Raises OSError where there can be no socket at all."""
     family = socket.AF_INET6 if ":" in server.address else socket.AF_INET
-    line = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+    try:
+        line = socket.socket(family, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.EAFNOSUPPORT:
+            return None
+        raise
     try:
         line.connect((server.address, server.port))
     except OSError:

@@ -1,5 +1,6 @@
 """Whose fault a silence is, by what real name servers say of a name that is nobody's."""
 
+import errno
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -10,7 +11,7 @@ import dns.rcode
 import pytest
 from dns.message import Message
 
-from workers.measurement.failure import Blame, FailureKind, failure
+from workers.measurement.failure import Blame, Failure, FailureKind, Stage, failure
 from workers.measurement.messages import Failed, Measured
 from workers.probes.settings import NameServer
 from workers.tests.builders import build_probe
@@ -19,6 +20,7 @@ from workers.witness import Witness, answers
 
 LOOPBACK = "127.0.0.1"
 SILENCE = Failed(failure=failure(FailureKind.CONNECT_TIMEOUT, "shop.example"))
+UNHEARD = failure(FailureKind.PROTOCOL_NOT_SPOKEN, "nobody answered over QUIC", stage=Stage.CONNECT)
 MEASURED = Measured(measurement=build_probe())
 
 
@@ -97,8 +99,9 @@ def test_where_names_were_never_answered_their_silence_says_nothing(world: World
 def test_where_sites_are_reached_and_names_are_not_the_names_say_nothing(world: World, agent: Witness) -> None:
     world.cut = True
     world.now_s += 3_600
-    agent.heard(MEASURED, world.now_s)
-    world.now_s += 60
+    for _ in range(2):
+        agent.heard(MEASURED, world.now_s)
+        world.now_s += 60
     assert world.blame(agent) is Blame.NETWORK
     world.cut = False
     world.now_s += 3_600
@@ -114,6 +117,77 @@ def test_who_reached_somebody_meanwhile_is_not_cut_off(world: World, agent: Witn
     world.now_s += 5
     assert world.blame(agent, took_s=10) is Blame.NETWORK
     assert world.blame(agent, took_s=4) is Blame.MONITOR
+
+
+def test_a_network_that_goes_right_behind_an_answer_is_no_sign_that_names_tell_nothing(
+    world: World, agent: Witness
+) -> None:
+    """The hour's look at the names falls into the first moment of an outage."""
+    world.now_s += 3_600
+    world.cut = True
+    agent.heard(MEASURED, world.now_s - 0.2)
+    world.now_s += 60
+    assert world.blame(agent) is Blame.MONITOR
+
+
+def test_who_was_reached_long_before_the_end_of_a_run_says_nothing_of_its_end(world: World, agent: Witness) -> None:
+    agent.heard(MEASURED, world.now_s)
+    world.cut = True
+    world.now_s += 30
+    assert world.blame(agent, took_s=40) is Blame.MONITOR
+
+
+def test_a_network_that_comes_back_before_a_run_ends_blames_no_site_for_what_was_before(
+    world: World, agent: Witness
+) -> None:
+    world.cut = True
+    assert world.blame(agent) is Blame.MONITOR
+    world.cut = False
+    world.now_s += 10
+    agent.heard(MEASURED, world.now_s)
+    assert world.blame(agent, took_s=11) is Blame.MONITOR
+    assert world.blame(agent, took_s=9) is Blame.NETWORK
+
+
+@pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE])
+def test_who_cannot_ask_leaves_the_failure_as_it_is(
+    world: World, agent: Witness, error: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(error, "no socket")
+
+    monkeypatch.setattr(socket, "socket", refuse)
+    assert agent.heard(SILENCE, world.now_s) == SILENCE
+
+
+def test_a_name_server_of_a_family_that_the_machine_does_not_speak_is_left_out(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Old(socket.socket):
+        def __init__(self, family: int, *more: int) -> None:
+            if family == socket.AF_INET6:
+                raise OSError(errno.EAFNOSUPPORT, "Address family not supported by protocol")
+            super().__init__(family, *more)
+
+    monkeypatch.setattr(socket, "socket", Old)
+    assert answers([NameServer(address="::1"), *world.servers])
+
+
+@pytest.mark.parametrize(
+    "silent",
+    [failure(FailureKind.STEP_FAILED, "step 1, visit https://shop.example/: ERR_NAME_NOT_RESOLVED"), UNHEARD],
+)
+def test_a_script_or_a_protocol_that_meets_a_silence_blames_no_site_either(
+    world: World, agent: Witness, silent: Failure
+) -> None:
+    world.cut = True
+    assert world.blame(agent, Failed(failure=silent)) is Blame.MONITOR
+
+
+def test_who_answered_in_another_protocol_is_blamed(world: World, agent: Witness) -> None:
+    world.cut = True
+    spoken = failure(FailureKind.PROTOCOL_NOT_SPOKEN, "h2 instead of h3")
+    assert world.blame(agent, Failed(failure=spoken)) is Blame.TARGET
 
 
 @pytest.mark.parametrize("kind", [FailureKind.CONNECT_REFUSED, FailureKind.STATUS_UNEXPECTED, FailureKind.TLS_ALERT])

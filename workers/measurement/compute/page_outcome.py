@@ -118,7 +118,7 @@ def _unheard(request: RunRequest, capture: PageCapture, page: Page) -> Failure |
     alone = request.page.protocol is Protocol.H3 and page.is_deaf_to_quic
     if not alone or capture.crashed or capture.load_seen:
         return None
-    return failure(FailureKind.PROTOCOL_NOT_SPOKEN, "nobody answered over QUIC")
+    return failure(FailureKind.PROTOCOL_NOT_SPOKEN, "nobody answered over QUIC", stage=Stage.CONNECT)
 
 
 def _broken(request: RunRequest, capture: PageCapture, page: Page) -> Failure | None:

@@ -107,21 +107,21 @@ def test_an_error_without_a_word_of_ours_keeps_chromes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("deaf", "protocol", "kind"),
+    ("deaf", "protocol", "kind", "stage"),
     [
-        (True, Protocol.H3, FailureKind.PROTOCOL_NOT_SPOKEN),
-        (False, Protocol.H3, FailureKind.PAGE_ERROR),
-        (True, None, FailureKind.PAGE_ERROR),
+        (True, Protocol.H3, FailureKind.PROTOCOL_NOT_SPOKEN, Stage.CONNECT),
+        (False, Protocol.H3, FailureKind.PAGE_ERROR, Stage.BROWSER),
+        (True, None, FailureKind.PAGE_ERROR, Stage.BROWSER),
     ],
 )
 def test_a_server_that_says_nothing_over_quic_does_not_speak_http3_and_one_that_breaks_it_does(
-    deaf: bool, protocol: Protocol | None, kind: FailureKind
+    deaf: bool, protocol: Protocol | None, kind: FailureKind, stage: Stage
 ) -> None:
     broken = replace(GOOD, net_error="ERR_QUIC_PROTOCOL_ERROR", load_seen=False)
     page = replace(compute_page(GOOD), is_deaf_to_quic=deaf)
     outcome = judge_page(page_request(page=PageOptions(protocol=protocol)), broken, page, lambda _: True)
     assert isinstance(outcome, Failed)
-    assert outcome.failure.kind is kind
+    assert (outcome.failure.kind, outcome.failure.stage) == (kind, stage)
 
 
 def test_an_unknown_authority_is_the_targets_fault_at_the_tls_stage() -> None:
