@@ -7,7 +7,7 @@ from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.pair_facts import LegFacts
 from workers.diagnosis.pair_samples import PairRun, PairSample, Verdict
-from workers.diagnosis.pairs import MIN_PAIRS, Comparison, PairVerdict, is_comparable
+from workers.diagnosis.pairs import MIN_PAIRS, Comparison, PairVerdict, counting, is_dns_counted
 from workers.measurement.finding import Confidence, Diagnosis, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.thresholds import MIN_RTT_US
 
@@ -21,8 +21,8 @@ _ID = FindingId.PAGE_CDN_SLOWER_THAN_ORIGIN
 
 def diagnosis_of_pairs(runs: Sequence[PairRun], comparison: Comparison, *, host: str | None = None) -> Diagnosis:
     """What the pairs of a CDN and its origin, and the verdicts on them, say of the CDN. `host` is its name."""
-    colds = [run.cold for run in runs if run.cold is not None and is_comparable(run.cold)]
-    said = tuple(cdn_slower(colds, comparison.cold, host=host))
+    colds = [run.cold for run in runs if run.cold is not None]
+    said = tuple(cdn_slower(counting(colds), comparison.cold, host=host))
     return Diagnosis(
         findings=tuple(one for one in said if isinstance(one, Finding)),
         not_judged=tuple(one for one in said if isinstance(one, NotJudged)),
@@ -30,7 +30,7 @@ def diagnosis_of_pairs(runs: Sequence[PairRun], comparison: Comparison, *, host:
 
 
 def cdn_slower(samples: Sequence[PairSample], verdict: PairVerdict, *, host: str | None = None) -> Verdicts:
-    """From the cold pairs of one asset, and the verdict on them; leg `a` is the CDN.
+    """From the cold pairs of one asset that count, and the verdict on them; leg `a` is the CDN.
 
     Without the 20 pairs that a verdict needs nothing is said, since a wrong word about a CDN is dear.
     """
@@ -62,7 +62,8 @@ def _finding(
     verdict: PairVerdict, cdn: LegFacts, origin: LegFacts, samples: Sequence[PairSample], host: str | None
 ) -> Finding:
     slower_us = verdict.estimate_us
-    totals = [(pair.a.parts(with_dns=True).total, pair.b.parts(with_dns=True).total) for pair in samples]
+    with_dns = is_dns_counted(samples)
+    totals = [(pair.a.parts(with_dns=with_dns).total, pair.b.parts(with_dns=with_dns).total) for pair in samples]
     cdn_ratio, origin_ratio = _tls_per_connect(cdn), _tls_per_connect(origin)
     return Finding(
         id=_ID,

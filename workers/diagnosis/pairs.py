@@ -94,10 +94,10 @@ def compare(
     closing = [leg for leg in Leg if 2 * sum(leg in run.not_kept for run in runs) > len(runs)]
     missing = pairs_left_out(
         failed + len(runs) - len(colds),
-        sum(not is_comparable(pair) for pair in colds),
+        sum(not _is_comparable(pair) for pair in colds),
         not_kept=tuple(names.of(leg) for leg in closing),
     )
-    unlike = sum(not is_comparable(pair) for pair in reused)
+    unlike = sum(not _is_comparable(pair) for pair in reused)
     missing_again = pairs_left_out(0, unlike, not_kept=tuple(names.of(leg) for leg in closing))
     again = judge(reused, names=names, confidence=confidence)
     closed = (not_kept_reason(leg, facts, names) for leg in closing if (facts := cold.of(leg)) is not None)
@@ -113,10 +113,10 @@ def judge(
     samples: Sequence[PairSample], *, names: Names = CDN_AND_ORIGIN, confidence: float = CONFIDENCE
 ) -> PairVerdict:
     """The verdict on pairs of one kind (all cold, or all reused) in time order; the newest 400 count."""
-    pairs = [pair for pair in samples if is_comparable(pair)][-MAX_PAIRS:]
+    pairs = counting(samples)
     if not pairs:
         return PairVerdict(verdict=Verdict.INCONCLUSIVE, sentence=_too_few(0), pairs=0)
-    with_dns = all(_looked_up(pair.a) and _looked_up(pair.b) for pair in pairs)
+    with_dns = is_dns_counted(pairs)
     apart = [_minus(pair.a.parts(with_dns=with_dns), pair.b.parts(with_dns=with_dns)) for pair in pairs]
     differences = PairedDifferences([parts.total for parts in apart])
     difference = _difference(differences, confidence)
@@ -174,7 +174,17 @@ def overall(by_region: Mapping[str, PairVerdict], *, names: Names = CDN_AND_ORIG
     )
 
 
-def is_comparable(pair: PairSample) -> bool:
+def counting(samples: Sequence[PairSample]) -> list[PairSample]:
+    """Those of which a verdict is made."""
+    return [pair for pair in samples if _is_comparable(pair)][-MAX_PAIRS:]
+
+
+def is_dns_counted(pairs: Sequence[PairSample]) -> bool:
+    """A lookup that one side has not would make the other slower for nothing."""
+    return all(_looked_up(pair.a) and _looked_up(pair.b) for pair in pairs)
+
+
+def _is_comparable(pair: PairSample) -> bool:
     """An answer of another status is another answer: that it is faster says nothing."""
     return pair.a.status == pair.b.status
 

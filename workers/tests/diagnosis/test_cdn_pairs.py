@@ -3,6 +3,8 @@
 from dataclasses import replace
 from random import Random
 
+import pytest
+
 from workers.diagnosis.cdn_pairs import diagnosis_of_pairs
 from workers.diagnosis.pair_samples import LegSample, PairRun, PairSample
 from workers.diagnosis.pairs import compare
@@ -77,3 +79,33 @@ def test_pairs_that_are_not_alike_are_counted_nowhere() -> None:
     found = told([*alike, *errors])
     assert found is not None
     assert {one.name: one.value for one in found.evidence}["slower_in"] == "24 of 24"
+
+
+def with_names(pair: PairSample, *, cdn_ms: int, origin_ms: int | None) -> PairSample:
+    """The same pair, whose CDN took so long to be found; an origin without an own name is told by its address."""
+    found = (None if ms is None else ms * 1000 for ms in (cdn_ms, origin_ms))
+    a, b = (
+        replace(one, phases=replace(one.phases, dns_us=us)) for one, us in zip((pair.a, pair.b), found, strict=True)
+    )
+    return PairSample(a=a, b=b)
+
+
+def test_a_lookup_that_one_side_has_not_counts_on_neither() -> None:
+    """An origin that is told by its address has none."""
+    alike = pairs(21, (110, 429, 115), (57, 103, 60))
+    faster = pairs(3, (30, 30, 30), (57, 103, 60))
+    by_address = told([with_names(pair, cdn_ms=200, origin_ms=None) for pair in (*alike, *faster)])
+    by_name = told([with_names(pair, cdn_ms=20, origin_ms=20) for pair in (*alike, *faster)])
+    assert by_address is not None
+    assert by_name is not None
+    facts, others = ({one.name: one.value for one in found.evidence} for found in (by_address, by_name))
+    assert facts["slower_in"] == others["slower_in"] == "21 of 24"
+    assert facts["cdn_ms"] == pytest.approx(656, abs=10)
+    assert others["cdn_ms"] == pytest.approx(676, abs=10)
+
+
+def test_what_is_told_is_of_the_pairs_that_the_verdict_is_of() -> None:
+    """The newest 400: what was before them has changed since."""
+    found = told([*pairs(300, (10, 12, 12), (57, 103, 60)), *pairs(400, (110, 429, 115), (57, 103, 60))])
+    assert found is not None
+    assert {one.name: one.value for one in found.evidence}["slower_in"] == "400 of 400"
