@@ -8,8 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from workers.measurement.captures_page import BodySeen, PageCapture
+from workers.measurement.certificate import Certificate
 from workers.measurement.compute.blocking import with_places, with_preloads
 from workers.measurement.compute.cdp import PageEvents, read_devtools
+from workers.measurement.compute.certificate import certificate_of
+from workers.measurement.compute.connection_facts import certificate_error
 from workers.measurement.compute.exchange import STREAM, Exchange, monotonic_us
 from workers.measurement.compute.join import join
 from workers.measurement.compute.netlog import read_netlog
@@ -27,7 +30,7 @@ from workers.measurement.compute.untold import Told, with_untold
 from workers.measurement.compute.worker_requests import name_workers
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.vitals import Vitals
-from workers.measurement.waterfall import ServedFrom, TimingSource, Waterfall
+from workers.measurement.waterfall import Request, ServedFrom, TimingSource, Waterfall
 
 MAX_ROWS = 2000
 # Chrome's own page in place of a 4xx or 5xx without a body: the status tells what is wrong.
@@ -42,15 +45,20 @@ _DIRECTLY_US = 50_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
     """A page load made readable. `addresses` are all that a connection was tried to, for judging where the page led.
-    `is_deaf_to_quic` says that QUIC was tried for the document and not a packet came back, `tls_begun` that a
-    handshake of TLS was begun for it over TCP, `tls_fault` for which reason of BoringSSL the last one failed.
+
+    `newest` is the row of the last document asked for, which is not the page's own where it came to nothing and another
+    stood before. `is_deaf_to_quic` says that QUIC was tried for it and not a packet came back, `tls_begun`
+    that a handshake of TLS was begun for it over TCP, `tls_fault` for which reason of BoringSSL the last one failed;
+    `refused` is its certificate that did not verify.
     """
 
     measurement: PageMeasurement
     addresses: frozenset[str]
+    newest: Request | None = None
     is_deaf_to_quic: bool = False
     tls_begun: bool = False
     tls_fault: int | None = None
+    refused: Certificate | None = None
 
 
 def compute_page(capture: PageCapture) -> Page:
@@ -92,20 +100,28 @@ def compute_page(capture: PageCapture) -> Page:
         shows_from=body.shows,
         words_us=_words_us(capture, body.words_bytes, zero_us),
     )
-    hop = None if document is None else pairs.get(document - 1)
+    newest = _newest(capture, kept)
+    hop = None if newest is None else pairs.get(newest)
     tried = [] if hop is None else [log.sockets[source] for source in log.tries_of(hop) if source in log.sockets]
     return Page(
         measurement=measurement,
         addresses=_addresses(events.exchanges, log),
+        newest=None if newest is None else rows[newest],
         is_deaf_to_quic=_is_deaf_to_quic(tried),
         tls_begun=any(socket.tls.begin_ms is not None for socket in tried if not socket.quic),
         tls_fault=next((socket.tls_fault for socket in reversed(tried) if socket.tls_fault is not None), None),
+        refused=_refused(log, tried),
     )
 
 
 def _is_deaf_to_quic(tried: Iterable[NetSocket]) -> bool:
     sessions = [socket for socket in tried if socket.quic]
     return bool(sessions) and not any(session.received_bytes for session in sessions)
+
+
+def _refused(log: NetworkLog, tried: Sequence[NetSocket]) -> Certificate | None:
+    wrong = (one for one in reversed(tried) if certificate_error(log, one.tls_facts.get("net_error")) is not None)
+    return next((certificate_of(socket.certificates) for socket in wrong), None)
 
 
 def _network_log(capture: PageCapture, zero_us: int) -> NetworkLog:
@@ -123,14 +139,25 @@ def _network_log(capture: PageCapture, zero_us: int) -> NetworkLog:
 def _document(capture: PageCapture, exchanges: Sequence[Exchange]) -> int | None:
     """The number of the last document of the top frame that did not lead elsewhere. A page that goes on to a download,
     or to an answer without a page, stays where it is."""
-    documents = [
+    documents = _documents(capture, exchanges)
+    answered = [index for index in documents if exchanges[index].response is not None]
+    shown = [index for index in answered if not exchanges[index].came_to_nothing]
+    return (shown or answered or documents)[-1] + 1 if documents else None
+
+
+def _newest(capture: PageCapture, exchanges: Sequence[Exchange]) -> int | None:
+    """The index of the last document that the top frame waited for to its end."""
+    documents = _documents(capture, exchanges)
+    awaited = [index for index in documents if not exchanges[index].cancelled]
+    return (awaited or documents)[-1] if documents else None
+
+
+def _documents(capture: PageCapture, exchanges: Sequence[Exchange]) -> list[int]:
+    return [
         index
         for index, exchange in enumerate(exchanges)
         if exchange.is_document and exchange.frame == capture.main_frame and exchange.redirected_to is None
     ]
-    answered = [index for index in documents if exchanges[index].response is not None]
-    shown = [index for index in answered if not exchanges[index].came_to_nothing]
-    return (shown or answered or documents)[-1] + 1 if documents else None
 
 
 def _body(capture: PageCapture) -> BodySeen:

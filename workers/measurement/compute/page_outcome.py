@@ -9,6 +9,7 @@ from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from workers.measurement.captures_page import PageCapture
+from workers.measurement.certificate import Certificate
 from workers.measurement.compute.challenge import challenge_of_page
 from workers.measurement.compute.netlog_nouns import NOT_RESOLVED
 from workers.measurement.compute.page import EMPTY_ERROR_PAGE, Page
@@ -154,15 +155,14 @@ def _waits_for_black_hole(request: RunRequest, measured: PageMeasurement) -> boo
 
 
 def _net_failure(name: str, capture: PageCapture, page: Page) -> Failure:
-    measured = page.measurement
-    document = document_of(measured)
+    document = page.newest
     if name == "ERR_ABORTED" and document is not None and document.status in WITHOUT_BODY:
         return failure(FailureKind.PAGE_ERROR, f"status {document.status} has no page")
     if name == NOT_RESOLVED and document is not None and document.failure in KINDS:
         name = document.failure
     kind = KINDS.get(name)
     if kind in _BY_CERTIFICATE:
-        kind = _by_certificate(kind, capture, measured)
+        kind = _by_certificate(kind, capture, page.refused)
     if kind is FailureKind.DNS_SERVER_FAILURE and _was_silence(document):
         kind = FailureKind.DNS_TIMEOUT
     if kind is FailureKind.TLS_FAILED:
@@ -195,10 +195,8 @@ def _by_tls_fault(reason: int | None) -> FailureKind:
     return FailureKind.TLS_ALERT if reason is not None and reason >= _FIRST_ALERT else FailureKind.TLS_FAILED
 
 
-def _by_certificate(kind: FailureKind, capture: PageCapture, measured: PageMeasurement) -> FailureKind:
+def _by_certificate(kind: FailureKind, capture: PageCapture, certificate: Certificate | None) -> FailureKind:
     """Chrome has one error for both ends of a certificate's life, and one for every doubtful issuer."""
-    blamed = (link.certificate for link in measured.waterfall.connections if link.certificate_error is not None)
-    certificate = next((certificate for certificate in blamed if certificate is not None), None)
     if certificate is None:
         return kind
     if kind is FailureKind.CERTIFICATE_EXPIRED:

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -216,6 +217,57 @@ def test_a_connection_that_ends_says_how_far_it_had_come(
     with Server(script) as server:
         seen = failed(load(f"{scheme}://localhost:{server.port}/")).failure
         assert (seen.kind, seen.stage) == (kind, stage)
+
+
+def tls_is_not_spoken(peer: Peer) -> None:
+    peer.sock.recv(65536)
+    peer.send(b"SSH-2.0-OpenSSH_9.2\r\n")
+    finish(peer)
+
+
+WAYS_ON = {
+    "redirect": Answer(status=302, headers=(("Location", "{}"),)),
+    "script": Answer(body=b"<p>on</p><script>location.replace('{}')</script>"),
+    "refresh": Answer(body=b"<meta http-equiv=refresh content='0;url={}'><p>on</p>"),
+    "late": Answer(body=b"<p>on</p><script>onload = () => setTimeout(() => location = '{}', 200)</script>"),
+}
+
+
+def leading(site: Site, way: str, url: str) -> str:
+    """The address of a page that leads there."""
+    answer = WAYS_ON[way]
+    headers = tuple((name, value.replace("{}", url)) for name, value in answer.headers)
+    assert isinstance(answer.body, bytes)
+    site.answers["/on"] = replace(answer, body=answer.body.replace(b"{}", url.encode()), headers=headers)
+    return site.url("/on")
+
+
+@pytest.mark.parametrize("way", WAYS_ON)
+@pytest.mark.parametrize(
+    ("scheme", "script", "kind", "stage"),
+    [
+        ("https", cut, FailureKind.CONNECTION_RESET, Stage.TLS),
+        ("https", tls_is_not_spoken, FailureKind.TLS_NOT_SPOKEN, Stage.TLS),
+        ("http", cut, FailureKind.CONNECTION_RESET, Stage.WAIT),
+        ("http", cut_in_the_middle, FailureKind.DOWNLOAD_INCOMPLETE, Stage.DOWNLOAD),
+    ],
+)
+def test_a_page_that_leads_to_a_broken_one_is_told_by_how_far_that_had_come(
+    load: Load, site: Site, way: str, scheme: str, script: Script, kind: FailureKind, stage: Stage
+) -> None:
+    with Server(script) as server:
+        seen = failed(load(leading(site, way, f"{scheme}://localhost:{server.port}/"))).failure
+        assert (seen.kind, seen.stage) == (kind, stage)
+
+
+def test_what_else_a_page_asks_for_does_not_say_what_is_wrong_with_the_certificate_of_where_it_leads(
+    load: Load, site: Site
+) -> None:
+    early = certificate(not_before=NOW + timedelta(days=1), not_after=NOW + timedelta(days=9))
+    late = certificate(not_before=NOW - timedelta(days=9), not_after=NOW - timedelta(days=1))
+    with serving(leaf=early) as picture, serving(leaf=late) as bad:
+        go = f"<img src={picture.url('/a.png')} onerror=\"location = '{bad.url()}'\">"
+        assert kind_of(load, site.page("/", go)) is FailureKind.CERTIFICATE_EXPIRED
 
 
 @pytest.mark.parametrize(

@@ -73,9 +73,7 @@ def ended(
     assert document is not None
     timing = document.timing if sent else replace(document.timing, send=None, wait=None, download=None)
     document = replace(document, timing=timing, status=document.status if answered else None)
-    waterfall = replace(page.measurement.waterfall, requests=(document,))
-    measurement = replace(page.measurement, waterfall=waterfall, document=1)
-    page = replace(page, measurement=measurement, tls_begun=tls_begun)
+    page = replace(page, newest=document, tls_begun=tls_begun)
     outcome = judge_page(page_request(), capture, page, lambda _: True)
     assert isinstance(outcome, Failed)
     return outcome.failure.kind, outcome.failure.stage
