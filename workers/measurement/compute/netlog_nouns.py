@@ -142,7 +142,8 @@ class NetSocket:
     `flights` counts turns from our handshake messages to the server's. `turns` are when the server began to speak after
     we had (`asks`), in what TLS carries where there is TLS, `turn_bytes` what it said then. `origin` is known when it
     says so itself; `older` that it was there before the log began; `wrapped` that it leads through TLS with a proxy.
-    `tls_fault` is for which of BoringSSL's reasons (<openssl/ssl.h>, SSL_R_…) a handshake failed.
+    `tls_fault` is for which of BoringSSL's reasons (<openssl/ssl.h>, SSL_R_…) a handshake failed; `fell_silent` that
+    QUIC gave a session up since nothing came any more.
     """
 
     source: int
@@ -158,6 +159,7 @@ class NetSocket:
     address: str | None = None
     tls_facts: Mapping[str, Any] = field(default_factory=dict)
     tls_fault: int | None = None
+    fell_silent: bool = False
     certificates: tuple[bytes, ...] = ()
     early_data: bool | None = None
     flights: int = 0

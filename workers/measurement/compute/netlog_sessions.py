@@ -9,6 +9,8 @@ from workers.measurement.compute.quic_handshake import QuicHandshake
 
 # Chrome's word for a session that sent its first request with its first flight, and was heard.
 _EARLY = {"AttemptedAndSucceeded": True, "AttemptedAndRejected": False, "NotAttempted": False}
+# QUIC_NETWORK_IDLE_TIMEOUT, …HANDSHAKE_TIMEOUT, …TOO_MANY_RTOS (quiche's quic_error_codes.h).
+_SILENCES = frozenset({25, 67, 85})
 _HANDSHAKE_ENDS = frozenset({"QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE", "QUIC_SESSION_ZERO_RTT_STATE"})
 
 
@@ -33,6 +35,7 @@ class Sessions:
             "QUIC_SESSION_CRYPTO_HANDSHAKE_COMPLETE": self._complete,
             "QUIC_SESSION_ZERO_RTT_STATE": self._complete,
             "QUIC_SESSION_CLOSE_ON_ERROR": self._error,
+            "QUIC_SESSION_CLOSED": self._closed,
         }
 
     def finish(self) -> None:
@@ -115,6 +118,10 @@ class Sessions:
         if (socket := self._of(event)) is not None and socket.tls.end_ms is None:
             socket.connect_error = True
             socket.tls_facts = {**socket.tls_facts, "net_error": event.params.get("net_error")}
+
+    def _closed(self, event: NetEvent) -> None:
+        if (socket := self._of(event)) is not None and event.params.get("from_peer") is False:
+            socket.fell_silent = event.number("quic_error") in _SILENCES
 
 
 def _learn(socket: NetSocket, handshake: QuicHandshake) -> None:

@@ -179,6 +179,13 @@ class NetworkLog:
         sources = (source for opener in self._openers_of(hop) for source in opener.sockets)
         return list(dict.fromkeys(islice(sources, _MAX_ATTEMPTS)))
 
+    def all_tries_of(self, hop: NetHop) -> list[int]:
+        """The same, and before them those of its former beginnings: Chrome begins anew where a connection broke."""
+        tries = (source for former in hop.former for source in self.controllers.get(former, ()))
+        openers = [self.openers[source] for source in tries if source in self.openers]
+        sources = (source for opener in openers for source in opener.sockets)
+        return list(dict.fromkeys([*islice(sources, _MAX_ATTEMPTS), *self.tries_of(hop)]))
+
     def _openers_of(self, hop: NetHop) -> list[Opener]:
         """Everybody who tried to open a connection for it."""
         tries = () if hop.controller is None else self.controllers.get(hop.controller, ())

@@ -49,7 +49,7 @@ class Page:
     `newest` is the row of the last document asked for, which is not the page's own where it came to nothing and another
     stood before. `is_deaf_to_quic` says that QUIC was tried for it and not a packet came back, `tls_begun`
     that a handshake of TLS was begun for it over TCP, `tls_fault` for which reason of BoringSSL the last one failed;
-    `refused` is its certificate that did not verify.
+    `fell_silent` says that nothing came any more over QUIC, `refused` is its certificate that did not verify.
     """
 
     measurement: PageMeasurement
@@ -58,6 +58,7 @@ class Page:
     is_deaf_to_quic: bool = False
     tls_begun: bool = False
     tls_fault: int | None = None
+    fell_silent: bool = False
     refused: Certificate | None = None
 
 
@@ -102,14 +103,16 @@ def compute_page(capture: PageCapture) -> Page:
     )
     newest = _newest(capture, kept)
     hop = None if newest is None else pairs.get(newest)
-    tried = [] if hop is None else [log.sockets[source] for source in log.tries_of(hop) if source in log.sockets]
+    tried = [] if hop is None else _sockets(log, log.tries_of(hop))
+    ever = [] if hop is None else _sockets(log, log.all_tries_of(hop))
     return Page(
         measurement=measurement,
         addresses=_addresses(events.exchanges, log),
         newest=None if newest is None else rows[newest],
-        is_deaf_to_quic=_is_deaf_to_quic(tried),
+        is_deaf_to_quic=_is_deaf_to_quic(ever),
         tls_begun=any(socket.tls.begin_ms is not None for socket in tried if not socket.quic),
         tls_fault=next((socket.tls_fault for socket in reversed(tried) if socket.tls_fault is not None), None),
+        fell_silent=any(socket.fell_silent for socket in ever),
         refused=_refused(log, tried),
     )
 
@@ -117,6 +120,10 @@ def compute_page(capture: PageCapture) -> Page:
 def _is_deaf_to_quic(tried: Iterable[NetSocket]) -> bool:
     sessions = [socket for socket in tried if socket.quic]
     return bool(sessions) and not any(session.received_bytes for session in sessions)
+
+
+def _sockets(log: NetworkLog, sources: Iterable[int]) -> list[NetSocket]:
+    return [log.sockets[source] for source in sources if source in log.sockets]
 
 
 def _refused(log: NetworkLog, tried: Sequence[NetSocket]) -> Certificate | None:

@@ -5,6 +5,7 @@ import socket
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from aioquic.h3.connection import ErrorCode
@@ -28,7 +29,7 @@ from workers.measurement.page_options import (
 )
 from workers.tests.browser.conftest import Load, browser_settings, failed, measured, page_request
 from workers.tests.browser.sites import IMAGE, Answer, Site, certificate, serving
-from workers.tests.http3_server import Talk, answering, http3_server
+from workers.tests.http3_server import Conduct, Talk, answering, http3_server
 from workers.tests.nginx import running_nginx
 from workers.tests.servers import Authority
 from workers.tests.waiting import undisturbed
@@ -303,6 +304,29 @@ def test_a_server_that_breaks_http3_speaks_it(tmp_path: Path) -> None:
     with http3_server(breaks, authority, tmp_path) as port, BrowserPool(browser_settings(authority.ca_file)) as pool:
         spoke = spoken(pool, f"https://127.0.0.1:{port}/", Protocol.H3)
     assert spoke == ("h3", FailureKind.PAGE_ERROR)
+
+
+def falls_silent(talk: Talk) -> None:
+    """Nothing of what it says from now on comes anywhere."""
+    patch.object(talk._transport, "sendto").start()
+
+
+def falls_silent_within(talk: Talk) -> None:
+    talk.head("200", ("content-type", "text/html"))
+    talk.body(b"<p>half" * 100, end=False)
+    talk.later(0.3, lambda: falls_silent(talk))
+
+
+@pytest.mark.parametrize(
+    ("conduct", "kind"),
+    [(falls_silent, FailureKind.RESPONSE_TIMEOUT), (falls_silent_within, FailureKind.DOWNLOAD_TIMEOUT)],
+)
+def test_a_silence_over_http3_is_told_by_how_far_the_document_had_come(
+    tmp_path: Path, conduct: Conduct, kind: FailureKind
+) -> None:
+    authority = Authority.make(tmp_path)
+    with http3_server(conduct, authority, tmp_path) as port, BrowserPool(browser_settings(authority.ca_file)) as pool:
+        assert spoken(pool, f"https://127.0.0.1:{port}/", Protocol.H3) == ("h3", kind)
 
 
 def test_an_address_of_nobody_is_really_silent() -> None:
