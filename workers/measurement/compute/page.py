@@ -49,7 +49,7 @@ class Page:
     `newest` is the row of the last document asked for, which is not the page's own where it came to nothing and another
     stood before. `is_deaf_to_quic` says that QUIC was tried for it and not a packet came back, `tls_begun`
     that a handshake of TLS was begun for it over TCP, `tls_fault` for which reason of BoringSSL the last one failed;
-    `fell_silent` says that nothing came any more over QUIC, `refused` is its certificate that did not verify.
+    `fell_silent` says that in the end nothing came any more over QUIC, `refused` is what did not verify.
     """
 
     measurement: PageMeasurement
@@ -112,7 +112,7 @@ def compute_page(capture: PageCapture) -> Page:
         is_deaf_to_quic=_is_deaf_to_quic(ever),
         tls_begun=any(socket.tls.begin_ms is not None for socket in tried if not socket.quic),
         tls_fault=next((socket.tls_fault for socket in reversed(tried) if socket.tls_fault is not None), None),
-        fell_silent=any(socket.fell_silent for socket in ever),
+        fell_silent=next((socket.fell_silent for socket in reversed(ever) if socket.quic), False),
         refused=_refused(log, tried),
     )
 

@@ -32,6 +32,7 @@ KINDS = {
     "ERR_CONNECTION_REFUSED": FailureKind.CONNECT_REFUSED,
     "ERR_CONNECTION_TIMED_OUT": FailureKind.CONNECT_TIMEOUT,
     "ERR_TIMED_OUT": FailureKind.CONNECT_TIMEOUT,
+    "ERR_HTTP2_PING_FAILED": FailureKind.CONNECT_TIMEOUT,
     "ERR_ADDRESS_UNREACHABLE": FailureKind.CONNECT_UNREACHABLE,
     "ERR_NETWORK_ACCESS_DENIED": FailureKind.CONNECT_UNREACHABLE,
     "ERR_CONNECTION_FAILED": FailureKind.CONNECT_UNREACHABLE,
@@ -74,8 +75,8 @@ KINDS = {
 # BoringSSL's reasons, SSL_R_WRONG_VERSION_NUMBER and SSL_AD_REASON_OFFSET: what began as no record of TLS does, and
 # alerts that were received, by their number above this one.
 _NO_TLS, _FIRST_ALERT = 247, 1000
-# Whatever ends a session of QUIC: its silence, or what it said.
-_QUIC_ENDED = "ERR_QUIC_PROTOCOL_ERROR"
+# Whatever ends a session of QUIC, or its handshake: a silence, or what the server said.
+_QUIC_ENDED = frozenset({"ERR_QUIC_PROTOCOL_ERROR", "ERR_QUIC_HANDSHAKE_FAILED"})
 # For so long glibc waits for an answer before it asks again (resolv.conf(5), timeout).
 _SILENCE_US = 5_000_000
 # What they are called while hands are shaken, while the answer is waited for, and while it comes.
@@ -162,7 +163,7 @@ def _net_failure(name: str, capture: PageCapture, page: Page) -> Failure:
         return failure(FailureKind.PAGE_ERROR, f"status {document.status} has no page")
     if name == NOT_RESOLVED and document is not None and document.failure in KINDS:
         name = document.failure
-    kind = FailureKind.CONNECT_TIMEOUT if name == _QUIC_ENDED and page.fell_silent else KINDS.get(name)
+    kind = FailureKind.CONNECT_TIMEOUT if name in _QUIC_ENDED and page.fell_silent else KINDS.get(name)
     if kind in _BY_CERTIFICATE:
         kind = _by_certificate(kind, capture, page.refused)
     if kind is FailureKind.DNS_SERVER_FAILURE and _was_silence(document):

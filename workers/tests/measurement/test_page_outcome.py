@@ -83,6 +83,7 @@ def test_a_silence_is_told_by_how_far_the_document_had_come() -> None:
     assert ended("ERR_TIMED_OUT") == (FailureKind.CONNECT_TIMEOUT, Stage.CONNECT)
     assert ended("ERR_TIMED_OUT", tls_begun=True) == (FailureKind.TLS_TIMEOUT, Stage.TLS)
     assert ended("ERR_TIMED_OUT", tls_begun=True, sent=True) == (FailureKind.RESPONSE_TIMEOUT, Stage.WAIT)
+    assert ended("ERR_HTTP2_PING_FAILED", sent=True) == (FailureKind.RESPONSE_TIMEOUT, Stage.WAIT)
     assert ended("ERR_TIMED_OUT", sent=True, answered=True) == (FailureKind.DOWNLOAD_TIMEOUT, Stage.DOWNLOAD)
 
 
@@ -120,6 +121,16 @@ def test_a_server_that_says_nothing_over_quic_does_not_speak_http3_and_one_that_
     outcome = judge_page(page_request(page=PageOptions(protocol=protocol)), broken, page, lambda _: True)
     assert isinstance(outcome, Failed)
     assert (outcome.failure.kind, outcome.failure.stage) == (kind, stage)
+
+
+@pytest.mark.parametrize("name", ["ERR_QUIC_PROTOCOL_ERROR", "ERR_QUIC_HANDSHAKE_FAILED"])
+def test_a_session_of_quic_that_fell_silent_is_told_from_one_that_broke(name: str) -> None:
+    broken = replace(NOWHERE, net_error=name)
+    for silent, kind in ((True, FailureKind.CONNECT_TIMEOUT), (False, FailureKind.PAGE_ERROR)):
+        page = replace(compute_page(broken), fell_silent=silent)
+        outcome = judge_page(page_request(), broken, page, lambda _: True)
+        assert isinstance(outcome, Failed)
+        assert outcome.failure.kind is kind
 
 
 def test_an_unknown_authority_is_the_targets_fault_at_the_tls_stage() -> None:
