@@ -15,6 +15,7 @@ from dataclasses import replace
 from ipaddress import ip_address
 
 from workers.measurement.addresses import Network, may_measure
+from workers.measurement.compute.page_outcome import SILENCE_US
 from workers.measurement.failure import Failure, FailureKind, failure
 from workers.measurement.messages import RunRequest
 from workers.measurement.page_options import Visit
@@ -98,18 +99,22 @@ class Guard:
             kept = self._verdicts.get(key)
         if kept is not None and self._clock() - kept[0] < _KEPT_S:
             return kept[1]
+        asked_s = self._clock()
         addresses = self._resolve(target.host, target.port)
         if not addresses:
-            return self._without_address(addresses)
+            return self._without_address(addresses, self._clock() - asked_s)
         verdict = self._judge(target.host, addresses)
         self._keep(key, verdict)
         return verdict
 
-    def _without_address(self, addresses: tuple[str, ...] | None) -> Failure | None:
+    def _without_address(self, addresses: tuple[str, ...] | None, took_s: float) -> Failure | None:
         """Not kept: a moment later the name may have one."""
         if not self._only_private:
             return None
-        return failure(FailureKind.DNS_SERVER_FAILURE if addresses is None else FailureKind.DNS_NOT_FOUND)
+        if addresses is not None:
+            return failure(FailureKind.DNS_NOT_FOUND)
+        is_silence = took_s * 1_000_000 >= SILENCE_US
+        return failure(FailureKind.DNS_TIMEOUT if is_silence else FailureKind.DNS_SERVER_FAILURE)
 
     def _keep(self, key: tuple[str, int], verdict: Failure | None) -> None:
         with self._lock:

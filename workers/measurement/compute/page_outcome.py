@@ -78,7 +78,7 @@ _NO_TLS, _FIRST_ALERT = 247, 1000
 # Whatever ends a session of QUIC, or its handshake: a silence, or what the server said.
 _QUIC_ENDED = frozenset({"ERR_QUIC_PROTOCOL_ERROR", "ERR_QUIC_HANDSHAKE_FAILED"})
 # For so long glibc waits for an answer before it asks again (resolv.conf(5), timeout).
-_SILENCE_US = 5_000_000
+SILENCE_US = 5_000_000
 # What they are called while hands are shaken, while the answer is waited for, and while it comes.
 _ENDS = {
     FailureKind.CONNECTION_RESET: (
@@ -188,7 +188,7 @@ def _broken_off(kind: FailureKind, name: str, document: Request | None, page: Pa
 def _was_silence(document: Request | None) -> bool:
     """The system's resolver has one word for name servers that answer with an error and for those that do not."""
     lookup = None if document is None else document.timing.dns
-    return lookup is not None and lookup.duration_us >= _SILENCE_US
+    return lookup is not None and lookup.duration_us >= SILENCE_US
 
 
 def _by_tls_fault(reason: int | None) -> FailureKind:

@@ -206,6 +206,19 @@ def test_without_a_sandbox_only_private_targets_are_loaded() -> None:
     assert untold.kind is FailureKind.DNS_SERVER_FAILURE
 
 
+@pytest.mark.parametrize(("took_s", "kind"), [(0.1, FailureKind.DNS_SERVER_FAILURE), (10.0, FailureKind.DNS_TIMEOUT)])
+def test_without_a_sandbox_too_name_servers_that_are_silent_did_not_answer(took_s: float, kind: FailureKind) -> None:
+    now_s = 0.0
+
+    def ask(_host: str, _port: int) -> None:
+        nonlocal now_s
+        now_s += took_s
+
+    refusal = Guard(only_private=True, resolve=ask, clock=lambda: now_s).refusal("https://intranet.example/")
+    assert refusal is not None
+    assert refusal.kind is kind
+
+
 def test_a_name_that_was_not_told_once_is_asked_for_again() -> None:
     answers = iter([None, (), ("10.1.2.3",)])
     guard = Guard(allowed=parse_networks("10.0.0.0/8"), only_private=True, resolve=lambda *_: next(answers))
