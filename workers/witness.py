@@ -38,6 +38,8 @@ _PATIENCE_S, _ROUNDS = 2.0, 2
 # Runs that fail together share an answer.
 _HOLDS_S = 5.0
 _CHECKED_EVERY_S = 3_600.0
+# Behind a silence of some seconds TCP waits for as long again before it tries once more.
+_LINGERS_S = 30.0
 # What stands still when the network goes away in the middle of a run.
 _UNFINISHED = SILENT | {
     FailureKind.TLS_TIMEOUT,
@@ -78,10 +80,10 @@ class Witness:
         return replace(outcome, failure=replace(outcome.failure, blame=Blame.MONITOR, detail=told))
 
     def _was_cut_off(self, begun_s: float) -> bool:
-        """Now, or when another run since then failed."""
-        if self._cut_off_s is not None and self._cut_off_s >= begun_s:
-            return True
+        """Now, or lately when another run failed."""
         now_s = self._monotonic_s()
+        if self._cut_off_s is not None and self._cut_off_s >= max(begun_s, now_s - _LINGERS_S):
+            return True
         if self._reached_s is not None and self._reached_s >= max(begun_s, now_s - _HOLDS_S):
             return False
         # Who cannot ask concludes nothing.

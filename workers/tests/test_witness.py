@@ -149,6 +149,14 @@ def test_a_network_that_comes_back_before_a_run_ends_blames_no_site_for_what_was
     assert world.blame(agent, took_s=9) is Blame.NETWORK
 
 
+def test_a_moment_without_names_excuses_no_silence_that_lasts_for_long_after_it(world: World, agent: Witness) -> None:
+    world.cut = True
+    assert world.blame(agent) is Blame.MONITOR
+    world.cut = False
+    world.now_s += 50
+    assert world.blame(agent, took_s=60) is Blame.NETWORK
+
+
 @pytest.mark.parametrize("error", [errno.EMFILE, errno.ENFILE])
 def test_who_cannot_ask_leaves_the_failure_as_it_is(
     world: World, agent: Witness, error: int, monkeypatch: pytest.MonkeyPatch
