@@ -23,6 +23,7 @@ from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.page_rows import row
 from workers.measurement.compute.page_stock import pictures_of, texts_of
 from workers.measurement.compute.page_vitals import Milestones, parse_reports, vitals_of
+from workers.measurement.compute.page_waiting import Waiting, waiting_of
 from workers.measurement.compute.settle import settle
 from workers.measurement.compute.sight import zero_of
 from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
@@ -47,14 +48,16 @@ class Page:
     """A page load made readable. `addresses` are all that a connection was tried to, for judging where the page led.
 
     `newest` is the row of the last document asked for, which is not the page's own where it came to nothing and another
-    stood before. `is_deaf_to_quic` says that QUIC was tried for it and not a packet came back, `tls_begun`
-    that a handshake of TLS was begun for it over TCP, `tls_fault` for which reason of BoringSSL the last one failed;
-    `fell_silent` says that in the end nothing came any more over QUIC, `refused` is what did not verify.
+    stood before; `waiting` is what it still waited for at the end. `is_deaf_to_quic` says that QUIC was tried for it
+    and not a packet came back, `tls_begun` that a handshake of TLS was begun for it over TCP, `tls_fault` for which
+    reason of BoringSSL the last one failed; `fell_silent` says that in the end nothing came any more over QUIC,
+    `refused` is what did not verify.
     """
 
     measurement: PageMeasurement
     addresses: frozenset[str]
     newest: Request | None = None
+    waiting: Waiting | None = None
     is_deaf_to_quic: bool = False
     tls_begun: bool = False
     tls_fault: int | None = None
@@ -109,6 +112,7 @@ def compute_page(capture: PageCapture) -> Page:
         measurement=measurement,
         addresses=_addresses(events.exchanges, log),
         newest=None if newest is None else rows[newest],
+        waiting=None if hop is None or capture.told_us is None else waiting_of(hop, log, capture.told_us),
         is_deaf_to_quic=_is_deaf_to_quic(ever),
         tls_begun=any(socket.tls.begin_ms is not None for socket in tried if not socket.quic),
         tls_fault=next((socket.tls_fault for socket in reversed(tried) if socket.tls_fault is not None), None),

@@ -13,6 +13,7 @@ from workers.measurement.certificate import Certificate
 from workers.measurement.compute.challenge import challenge_of_page
 from workers.measurement.compute.netlog_nouns import NOT_RESOLVED
 from workers.measurement.compute.page import EMPTY_ERROR_PAGE, Page
+from workers.measurement.compute.page_waiting import KINDS as WAITED_FOR
 from workers.measurement.failure import Failure, FailureKind, Stage, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
 from workers.measurement.page_options import Protocol
@@ -139,8 +140,17 @@ def _broken(request: RunRequest, capture: PageCapture, page: Page) -> Failure | 
         return _net_failure(capture.net_error, capture, page)
     if not capture.load_seen and not _waits_for_black_hole(request, measured):
         # Some interstitials go on asking for as long as one waits.
-        return _challenged(measured) or failure(FailureKind.PAGE_TIMEOUT, _unfinished(measured))
+        return _challenged(measured) or _unanswered(page) or failure(FailureKind.PAGE_TIMEOUT, _unfinished(measured))
     return None
+
+
+def _unanswered(page: Page) -> Failure | None:
+    """A document that waited for one thing for most of the page's time is told of by that."""
+    watched_us, waiting = page.measurement.waterfall.watched_until_us, page.waiting
+    if page.newest is None or waiting is None or watched_us is None or 2 * waiting.waited_us <= watched_us:
+        return None
+    seconds = waiting.waited_us / 1_000_000
+    return failure(WAITED_FOR[waiting.stage], f"{_named(page.newest.url)} waited for {seconds:.0f} s")
 
 
 def _challenged(measured: PageMeasurement) -> Failure | None:

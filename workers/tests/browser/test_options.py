@@ -241,7 +241,7 @@ def test_a_document_in_a_black_hole_is_a_timeout(ca_file: Path, site: Site) -> N
     options = PageOptions(black_holes=("localhost",))
     with BrowserPool(browser_settings(ca_file)) as pool:
         outcome = failed(pool.load(page_request(site.page("/", "x"), page=options, timeout_us=1_000_000)))
-    assert outcome.failure.kind is FailureKind.PAGE_TIMEOUT
+    assert outcome.failure.kind is FailureKind.CONNECT_TIMEOUT
     assert site.hits == []
 
 
