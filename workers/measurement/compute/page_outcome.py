@@ -13,7 +13,7 @@ from workers.measurement.certificate import Certificate
 from workers.measurement.compute.challenge import challenge_of_page
 from workers.measurement.compute.netlog_nouns import NOT_RESOLVED
 from workers.measurement.compute.page import EMPTY_ERROR_PAGE, Page
-from workers.measurement.compute.page_waiting import KINDS as WAITED_FOR
+from workers.measurement.compute.page_waiting import WAITED_FOR
 from workers.measurement.failure import Failure, FailureKind, Stage, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
 from workers.measurement.page_options import Protocol
@@ -146,11 +146,13 @@ def _broken(request: RunRequest, capture: PageCapture, page: Page) -> Failure | 
 
 def _unanswered(page: Page) -> Failure | None:
     """A document that waited for one thing for most of the page's time is told of by that."""
-    watched_us, waiting = page.measurement.waterfall.watched_until_us, page.waiting
-    if page.newest is None or waiting is None or watched_us is None or 2 * waiting.waited_us <= watched_us:
+    watched_us, document, waiting = page.measurement.waterfall.watched_until_us, page.newest, page.waiting
+    if document is None or document.status is not None or waiting is None or watched_us is None:
+        return None
+    if 2 * waiting.waited_us <= watched_us:
         return None
     seconds = waiting.waited_us / 1_000_000
-    return failure(WAITED_FOR[waiting.stage], f"{_named(page.newest.url)} waited for {seconds:.0f} s")
+    return failure(WAITED_FOR[waiting.stage], f"{_named(document.url)} waited for {seconds:.0f} s")
 
 
 def _challenged(measured: PageMeasurement) -> Failure | None:

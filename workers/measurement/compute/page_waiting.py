@@ -8,7 +8,7 @@ from workers.measurement.compute.netlog_nouns import NetHop, NetSocket, Stretch
 from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.failure import FailureKind, Stage
 
-KINDS: Mapping[Stage, FailureKind] = {
+WAITED_FOR: Mapping[Stage, FailureKind] = {
     Stage.DNS: FailureKind.DNS_TIMEOUT,
     Stage.CONNECT: FailureKind.CONNECT_TIMEOUT,
     Stage.TLS: FailureKind.TLS_TIMEOUT,

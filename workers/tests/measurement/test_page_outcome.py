@@ -8,6 +8,7 @@ import pytest
 from workers.measurement.captures_page import PageCapture
 from workers.measurement.compute.page import compute_page
 from workers.measurement.compute.page_outcome import KINDS, document_of, judge_page
+from workers.measurement.compute.page_waiting import Waiting
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.messages import Failed, Kind, Measured, RunRequest
 from workers.measurement.page_options import PageOptions, Protocol
@@ -155,6 +156,33 @@ def test_a_download_is_no_page() -> None:
 
 def test_a_page_without_load_event_timed_out() -> None:
     assert kind_of(replace(GOOD, load_seen=False, overran=True)) is FailureKind.PAGE_TIMEOUT
+
+
+@pytest.mark.parametrize(
+    ("status", "share", "kind"),
+    [
+        pytest.param(None, 0.6, FailureKind.TLS_TIMEOUT, id="for most of the load"),
+        pytest.param(None, 0.5, FailureKind.PAGE_TIMEOUT, id="for half of it"),
+        pytest.param(200, 0.6, FailureKind.PAGE_TIMEOUT, id="but it was answered"),
+    ],
+)
+def test_a_document_that_nothing_answers_is_told_by_what_it_waited_for(
+    status: int | None, share: float, kind: FailureKind
+) -> None:
+    slow = replace(GOOD, load_seen=False, overran=True)
+    page = compute_page(slow)
+    watched_us = 10_000_000
+    waterfall = replace(page.measurement.waterfall, watched_until_us=watched_us)
+    assert page.newest is not None
+    page = replace(
+        page,
+        measurement=replace(page.measurement, waterfall=waterfall),
+        newest=replace(page.newest, status=status),
+        waiting=Waiting(stage=Stage.TLS, waited_us=round(share * watched_us)),
+    )
+    outcome = judge_page(page_request(), slow, page, lambda _: True)
+    assert isinstance(outcome, Failed)
+    assert outcome.failure.kind is kind
 
 
 def test_a_page_that_timed_out_names_the_first_request_that_was_open_without_its_query() -> None:
