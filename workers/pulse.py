@@ -68,13 +68,19 @@ class Pulse:
         except ServiceError as error:
             log.warning("the service does not hear us: %s", error)
             return None
-        self._judge_clock((reply.received_at - sent_at).total_seconds() - (time.monotonic() - sent) / 2)
+        most_s = (reply.received_at - sent_at).total_seconds()
+        self._judge_clock(most_s - (time.monotonic() - sent), most_s)
         return reply
 
-    def _judge_clock(self, skew_s: float) -> None:
+    def _judge_clock(self, least_s: float, most_s: float) -> None:
+        """The service's clock is ahead of ours by something between the two: it read the heartbeat at some moment
+        between sending and answer. Where that lasted so long that our clock may be right or off, nothing is learnt."""
+        skewed = least_s >= WORTH_S or most_s <= -WORTH_S
+        if not skewed and max(-least_s, most_s) >= WORTH_S:
+            return
+        skew_s = (least_s + most_s) / 2
         if self._skew is not None:
             tell(self._skew, -skew_s)
-        skewed = abs(skew_s) >= WORTH_S
         if skewed and not self._skewed:
             log.warning("this clock is %+.1f s off the service's, whose time counts: set it right", -skew_s)
         self._skewed = skewed

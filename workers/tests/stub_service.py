@@ -2,6 +2,7 @@
 
 import gzip
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ TOKEN = "fb_agent_test"
 
 class StubService:
     """`status` other than None is what every request gets;
-    `skew` shifts its clock; `lost` is told to every heartbeat.
+    `skew` shifts its clock; `lost` is told to every heartbeat. A heartbeat lies unread for `slow_s`.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -30,6 +31,7 @@ class StubService:
         self.refused_batches: frozenset[UUID] = frozenset()
         self.pictures_status: int | None = None
         self.skew = timedelta()
+        self.slow_s = 0.0
         self.lost: tuple[UUID, ...] = ()
         self._server = _Server(("127.0.0.1", port), _handler(self))
         self.port: int = self._server.server_address[1]
@@ -51,6 +53,7 @@ class StubService:
             return self._take_results(gzip.decompress(body).splitlines())
         if path == routes.HEARTBEAT_PATH:
             self.heartbeats.append(wire.decode(body, Heartbeat))
+            time.sleep(self.slow_s)
             return 200, wire.encode(HeartbeatReply(received_at=datetime.now(UTC) + self.skew, lost=self.lost))
         if path == routes.PROGRESS_PATH:
             self.progress.append(wire.decode(body, Progress))

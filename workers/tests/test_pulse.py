@@ -88,6 +88,39 @@ def test_a_small_skew_is_not_worth_a_word(
     assert caplog.records == []
 
 
+def test_a_clock_is_not_doubted_for_a_heartbeat_that_lay_unread(
+    service: StubService, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A service that starts answers what has waited for it, late: when it read that is no word about our clock."""
+    held, skew = tmp_path / "held", tmp_path / "skew"
+    held.mkdir()
+    monkeypatch.setattr("workers.pulse.WORTH_S", 0.2)
+    monkeypatch.setattr("workers.skew.WORTH_S", 0.2)
+    pulse = Pulse(Service(service.url, TOKEN), Spool(tmp_path / "spool"), held, About(agent="eu-1"), skew=skew)
+    service.slow_s = 1.0
+    pulse.beat()
+    assert (caplog.records, skew.exists()) == ([], False)
+
+
+def test_a_clock_that_was_found_to_be_off_stays_so_until_a_heartbeat_says_otherwise(
+    service: StubService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held, skew = tmp_path / "held", tmp_path / "skew"
+    held.mkdir()
+    monkeypatch.setattr("workers.pulse.WORTH_S", 0.5)
+    monkeypatch.setattr("workers.skew.WORTH_S", 0.5)
+    pulse = Pulse(Service(service.url, TOKEN), Spool(tmp_path / "spool"), held, About(agent="eu-1"), skew=skew)
+    service.skew = timedelta(hours=1)
+    pulse.beat()
+    known = skew.read_text()
+    service.skew, service.slow_s = timedelta(), 2.0
+    pulse.beat()
+    assert skew.read_text() == known
+    service.slow_s = 0.0
+    pulse.beat()
+    assert not skew.exists()
+
+
 def test_runs_expire_by_the_services_clock_however_wrong_this_one_is(
     service: StubService, tmp_path: Path, make_pulse: MakePulse
 ) -> None:
