@@ -8,10 +8,11 @@ from backend.runs.queries import DeepRun, RunDetail
 from backend.sites.models import Host, HostRole, Site
 from workers.diagnosis.catalogue import Counts, entry
 from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.order import findings_in_order
 from workers.diagnosis.page_case import IsOwn, below
 from workers.diagnosis.page_hosts import document_host
 from workers.diagnosis.pages import diagnose_page
-from workers.measurement.finding import Diagnosis, Finding, Severity
+from workers.measurement.finding import Diagnosis, Finding, FindingId, Severity
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 
 # Of these a first visit has the gain; what a returning visitor would save is another visit's.
@@ -98,19 +99,27 @@ class OpenFindings:
 def open_findings(runs: Sequence[DeepRun]) -> OpenFindings:
     """Of the newest deep runs of a site, the newest first: the causes in the order in which to mend them."""
     looks = tuple(Look(deep=deep, diagnosis=diagnosis_of(deep.measurement) or Diagnosis()) for deep in runs)
-    found = [
-        (place, OpenFinding(finding=finding, deep=look.deep))
-        for look in looks
-        for place, finding in enumerate(look.diagnosis.findings)
-    ]
+    found = [OpenFinding(finding=finding, deep=look.deep) for look in looks for finding in look.diagnosis.findings]
+    places = _places([one.finding for one in found])
     savings = [saving_us(look.diagnosis.findings, look.deep.run.total_us) for look in looks]
     return OpenFindings(
         looks=looks,
-        findings=tuple(one for _, one in sorted(found, key=lambda pair: (_tier(pair[1].finding), pair[0]))),
+        findings=tuple(sorted(found, key=lambda one: places.get(_cause(one.finding), len(places)))),
         saving_us=max((saving for saving in savings if saving is not None), default=None),
     )
 
 
-def _tier(finding: Finding) -> int:
-    """Findings of several runs are told turn by turn, but what makes visitors fail first and remarks last."""
-    return {Severity.CRITICAL: 0, Severity.INFO: 2}.get(finding.severity, 1)
+def gravest(of_one_cause: Iterable[Finding]) -> Finding:
+    """Of what several runs say of one cause: where visitors fail by it, else where it costs most."""
+    return max(of_one_cause, key=lambda one: (one.severity is Severity.CRITICAL, one.saving_us or 0))
+
+
+def _places(found: Sequence[Finding]) -> dict[tuple[FindingId, str | None], int]:
+    """Where each cause stands among all of them, by where it is gravest. What only says another one again has none."""
+    causes = {_cause(one) for one in found}
+    worst = (gravest(one for one in found if _cause(one) == cause) for cause in causes)
+    return {_cause(one): place for place, one in enumerate(findings_in_order(worst))}
+
+
+def _cause(finding: Finding) -> tuple[FindingId, str | None]:
+    return finding.id, finding.host

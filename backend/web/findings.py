@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from backend.runs.diagnoses import OpenFinding, OpenFindings, saving_us
+from backend.runs.diagnoses import OpenFinding, OpenFindings, gravest, saving_us
 from backend.runs.queries import FoundCause
 from backend.web import units
 from backend.web.phrases import number_of
@@ -152,9 +152,8 @@ def of_site(found: OpenFindings) -> Panel:
     groups: dict[tuple[FindingId, str | None], list[OpenFinding]] = {}
     for one in found.findings:
         groups.setdefault((one.finding.id, one.finding.host), []).append(one)
-    worst = [max(group, key=lambda one: one.finding.saving_us or 0) for group in groups.values()]
-    told = [told_of(one.finding, group) for one, group in zip(worst, groups.values(), strict=True)]
-    findings = [one.finding for one in worst]
+    findings = [gravest(one.finding for one in group) for group in groups.values()]
+    told = [told_of(finding, group) for finding, group in zip(findings, groups.values(), strict=True)]
     costly, remarks = _parted(findings, told)
     newest = found.newest
     diagnosis = newest.diagnosis if newest else Diagnosis()

@@ -16,6 +16,7 @@ ALONE = ROOT / "deploy" / "agent" / "docker-compose.yml"
 WHOLE = ROOT / "docker-compose.yml"
 START_AGENT = ROOT / "deploy" / "compose" / "start-agent"
 START_DEMO = ROOT / "deploy" / "compose" / "start-demo"
+RUNNING = ROOT / "deploy" / "README.md"
 PUBLIC = ROOT / "deploy" / "public.compose.yml"
 JOINED = {
     "FIRSTBYTE_REGION": "paris",
@@ -173,3 +174,23 @@ def test_the_demo_keeps_its_certificates_when_its_container_starts_anew() -> Non
     (kept,) = [name for target, name in mounted.items() if folder.is_relative_to(target)]
     others = [service for name, service in services(WHOLE).items() if name != "demo"]
     assert not [volume for service in others for volume in service["volumes"] if volume.startswith(f"{kept}:")]
+
+
+def test_a_file_of_one_s_own_is_given_as_the_document_shows_it() -> None:
+    """Its services are the composition's, its settings ours, and each file that it names is in what it mounts."""
+    (shown,) = re.findall(r"```yaml\n(services:\n  agent-a.*?)```", RUNNING.read_text(), re.DOTALL)
+    own, whole = yaml.safe_load(shown)["services"], services(WHOLE)
+    assert own.keys() <= whole.keys()
+    settings = {f"FIRSTBYTE_{name.upper()}" for config in (Config, AgentConfig) for name in config.model_fields}
+    for name, service in own.items():
+        (volume,) = service["volumes"]
+        source, folder, right = volume.split(":")
+        assert (source.startswith("./"), right) == (True, "ro"), name
+        assert set(service["environment"]) <= settings
+        assert all(Path(path).is_relative_to(folder) for path in service["environment"].values())
+
+
+def test_overrides_of_one_s_own_are_not_part_of_the_repository() -> None:
+    """A newer version is pulled into a checkout that has some."""
+    for line in ("docker-compose.override.yml", ".env"):
+        assert line in (ROOT / ".gitignore").read_text().splitlines()

@@ -7,10 +7,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from backend.fleet.models import Region
 from backend.runs import diagnoses
-from backend.runs.models import PendingRun
+from backend.runs.diagnoses import gravest, open_findings
+from backend.runs.models import PendingRun, Run
+from backend.runs.queries import DeepRun
 from backend.runs.tests.results import FAILED, OVERFLOW, diagnosed
-from backend.web.findings import told_of
+from backend.sites.models import Monitor
+from backend.web.findings import of_site, told_of
 from backend.web.tests import measurements
 from backend.web.tests.world import World
 from workers.diagnosis.catalogue import column, entry
@@ -173,6 +177,31 @@ def test_the_page_of_a_site_names_the_first_thing_to_mend_and_the_gain(world: Wo
     assert "could save" in text
     assert f"First: {entry(diagnose(LARGE_RECORDS).findings[0].id).title}." in text
     assert "Is TLS fast yet?" in text
+
+
+def test_causes_of_a_site_stand_by_what_each_costs_where_it_costs_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One region's probe could not tell what the key costs, and put it behind what weighs more than that."""
+    key = Finding(id=FindingId.TLS_KEY_COST, severity=Severity.MEDIUM, confidence=Confidence.HIGH)
+    h2 = replace(key, id=FindingId.HTTP_H2_MISSING)
+    chain = replace(key, id=FindingId.TLS_CHAIN_EXCEEDS_IW, saving_us=40_000)
+    said = iter([(h2, key, chain), (replace(key, saving_us=73_000), h2, chain)])
+    monkeypatch.setattr(diagnoses, "diagnosis_of", lambda _: Diagnosis(findings=next(said)))
+    runs = [
+        DeepRun(run=Run(), monitor=Monitor(), region=Region(name=name), measurement=measurements.probe())
+        for name in ("Paris", "Oslo")
+    ]
+    found = open_findings(runs)
+    assert [told.id for told in of_site(found).findings] == [key.id, h2.id, chain.id]
+    assert of_site(found).findings[0].cost == "73 ms for each new visitor"
+
+
+def test_a_cause_that_fails_visitors_in_one_region_is_told_as_that() -> None:
+    costly = Finding(
+        id=FindingId.IPV6_BROKEN_OR_SLOW, severity=Severity.HIGH, confidence=Confidence.HIGH, saving_us=250_000
+    )
+    broken = replace(costly, severity=Severity.CRITICAL, saving_us=None)
+    assert gravest([costly, broken]) == broken
+    assert gravest([replace(costly, saving_us=None), costly]) == costly
 
 
 def test_a_site_that_nobody_looked_at_deeply_says_so(world: World, client: Client) -> None:
