@@ -130,6 +130,19 @@ def test_the_page_proposes_its_own_title_as_the_name(client: Client, eu: Region)
     assert "x" * 101 not in text
 
 
+def test_a_title_that_another_site_is_called_by_is_not_proposed_again(client: Client, eu: Region) -> None:
+    """In lists and messages nobody could tell the two apart, and a pipeline that names one would be refused."""
+    start(client, "shop.example")
+    client.post(reverse("web:trial_save", args=[Site.objects.get().public_id]), {"name": "My Shop"})
+    second = start(client, "news.example")
+    loaded = page().measurement
+    assert isinstance(loaded, PageMeasurement)
+    for pending in PendingRun.objects.filter(kind="page"):
+        ingest(eu, [line_of(pending, Measured(measurement=replace(loaded, title="My shop")))], now=NOW)
+    assert 'value="news.example"' in client.get(second).content.decode()
+    assert "My shop" not in client.get(second).content.decode()
+
+
 def test_what_saves_a_test_stands_above_what_was_found(client: Client, eu: Region) -> None:
     """Findings are as many as there are: nobody should have to scroll past them to keep the site."""
     live = start(client)

@@ -21,6 +21,7 @@ from backend.runs.queries import RunDetail, RunState, progress, run_detail
 from backend.runs.queries.ended import ended_runs
 from backend.sites.actions import MAX_NAME_CHARS, SiteLimitError
 from backend.sites.models import Site
+from backend.sites.queries import sites_called
 from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.forms.sites import NameForm, TrialForm
 from backend.web.live import Facts, Live, by_code, drawn, live
@@ -161,11 +162,13 @@ def _early(facts: Facts) -> dict[str, object] | None:
 
 
 def _title(request: MemberRequest, shown: Live) -> str:
-    """What the page calls itself, as a proposal for the name; empty when it does not say."""
+    """What the page calls itself, as a proposal for the name; empty when it does not say, or says what means another
+    site already."""
     page = _first(request, shown, Kind.PAGE)
     measurement = None if page is None else page.measurement
     title = measurement.title if isinstance(measurement, PageMeasurement) else None
-    return printable(title or "", MAX_NAME_CHARS).strip()
+    proposed = printable(title or "", MAX_NAME_CHARS).strip()
+    return "" if sites_called(request.organisation, proposed) else proposed
 
 
 def _first(request: MemberRequest, shown: Live, kind: Kind) -> RunDetail | None:
