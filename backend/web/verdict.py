@@ -13,6 +13,7 @@ from backend.web.waterfall.axis import MarkKey
 from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, segments_of
 from backend.web.waterfall.text import printable
+from workers.diagnosis.catalogue.failures import advice_on
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import (
@@ -68,9 +69,12 @@ _MISSED = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
+    """`advice` is what to do about it, where there is something to be done."""
+
     level: Level
     title: str
     text: str
+    advice: str = ""
 
     @property
     def mark(self) -> str:
@@ -110,25 +114,22 @@ def measured_verdict(measurement: Measurement) -> Verdict:
 
 
 def failed_verdict(failure: Failure, measurement: Measurement | None) -> Verdict:
-    """The reason first, then where it happened, who is to blame, and what was seen before."""
+    """The reason first, then where it happened, who is to blame, what was seen before, and what to do."""
     place = f"It happened {_STAGES[failure.stage]}. {_told_of(failure)}"
     level: Level = "warn" if failure.blame is Blame.MONITOR else "bad"
     return Verdict(
-        level=level, title=printable(failure.detail, 600), text=f"{place} {_seen_before(measurement)}".strip()
+        level=level,
+        title=printable(failure.detail, 600),
+        text=f"{place} {_seen_before(measurement)}".strip(),
+        advice=advice_on(failure),
     )
 
 
 def _told_of(failure: Failure) -> str:
     if failure.kind is FailureKind.PAGE_CHALLENGE:
-        return (
-            "It says nothing of what people are shown, and counts for no chart, baseline or release. To be measured, "
-            "let the addresses of this region's agents pass where the site tells programs from people."
-        )
+        return "It says nothing of what people are shown, and counts for no chart, baseline or release."
     if failure.kind is FailureKind.BLOCKED_DESTINATION:
-        return (
-            "Agents measure public addresses only. Either the name leads to the wrong place, or the range of its "
-            "addresses must be allowed where this region's agents run (FIRSTBYTE_PRIVATE_TARGETS)."
-        )
+        return "Agents measure public addresses only."
     if failure.kind is FailureKind.INVALID_URL and failure.blame is Blame.MONITOR:
         return (
             "It says nothing of the site. Either its port must be allowed where this region's agents run "

@@ -71,6 +71,18 @@ def test_a_failure_begins_with_its_reason_and_names_stage_blame_and_what_was_see
     assert verdict.level == "bad"
 
 
+@pytest.mark.parametrize("kind", list(FailureKind))
+def test_every_failure_says_what_to_do(kind: FailureKind) -> None:
+    advice = failed_verdict(failure(kind), None).advice
+    assert advice.endswith(".")
+    assert advice[:1].isupper()
+
+
+def test_where_another_than_usual_is_to_blame_nobody_is_sent_to_look_at_the_site() -> None:
+    cut_off = replace(failure(FailureKind.CONNECT_TIMEOUT), blame=Blame.MONITOR)
+    assert failed_verdict(cut_off, None).advice == ""
+
+
 def test_our_own_fault_is_not_painted_as_the_sites() -> None:
     verdict = failed_verdict(failure(FailureKind.BROWSER_FAILED), None)
     assert verdict.level == "warn"

@@ -1,0 +1,79 @@
+"""What to do about a run that failed, for each kind of failure: what to look at, never a cause that nobody saw."""
+
+from workers.measurement.failure import Failure, FailureKind, failure
+
+_ADVICE: dict[FailureKind, str] = {
+    FailureKind.INVALID_URL: "Correct the address in the monitor's settings.",
+    FailureKind.INVALID_REQUEST: "Look at the request headers and the page's options in the monitor's settings.",
+    FailureKind.BLOCKED_DESTINATION: "Look where the name leads. Where it is right, allow the range of its addresses "
+    "to this region's agents (FIRSTBYTE_PRIVATE_TARGETS).",
+    FailureKind.PROFILE_UNAVAILABLE: "Choose another network profile in the monitor's settings, or let this region's "
+    "agents make networks of their own; an agent's log says what it lacks.",
+    FailureKind.DNS_NOT_FOUND: "Look how the host is spelled, whether it has an A or AAAA record, and whether its "
+    "domain is still registered.",
+    FailureKind.DNS_SERVER_FAILURE: "Look at the name servers of the domain, at its delegation and at its DNSSEC "
+    "signatures.",
+    FailureKind.DNS_TIMEOUT: "See whether other sites fail from this region too. Where only this one does, look "
+    "whether its name servers answer.",
+    FailureKind.CONNECT_REFUSED: "Look whether the web server runs and listens on this address and port, and whether a "
+    "firewall refuses what comes from this region's agents.",
+    FailureKind.CONNECT_UNREACHABLE: "See whether other sites fail from this region too. Where only this one does, "
+    "look whether its A and AAAA records are right.",
+    FailureKind.CONNECT_TIMEOUT: "See whether other regions reach it. Look whether the server is up, and whether a "
+    "firewall drops what comes from this region's agents.",
+    FailureKind.CONNECTION_RESET: "Look into the logs of the server, and of any proxy or firewall before it, at the "
+    "time of this run.",
+    FailureKind.TLS_TIMEOUT: "Look how busy the server was at the time of this run, and whether full packets get "
+    "through to it.",
+    FailureKind.TLS_ALERT: "Look at the server's TLS settings: its certificate for this name, its versions and "
+    "ciphers, and whether it wants a certificate of its clients.",
+    FailureKind.TLS_NOT_SPOKEN: "Switch TLS on for this port of the server, or measure an address that begins with "
+    "http://.",
+    FailureKind.HTTP1_NOT_SPOKEN: "Look which protocols the server offers in its handshake (ALPN).",
+    FailureKind.TLS_FAILED: "Look which versions of TLS and which ciphers the server offers.",
+    FailureKind.CERTIFICATE_EXPIRED: "Renew the certificate, see that the server sends the new one, and look why it "
+    "was not renewed in time.",
+    FailureKind.CERTIFICATE_NOT_YET_VALID: "Look from when on the certificate is valid, and whether the server sends "
+    "the one that is meant.",
+    FailureKind.CERTIFICATE_WRONG_HOST: "Get a certificate that names this host, or see that the server chooses the "
+    "one that does.",
+    FailureKind.CERTIFICATE_SELF_SIGNED: "Get a certificate of an authority that browsers trust. Where this one is "
+    "meant, “Ignore certificate errors” is in the monitor's settings.",
+    FailureKind.CERTIFICATE_UNTRUSTED: "See that the server sends its intermediate certificates too, and that an "
+    "authority that browsers trust has signed them.",
+    FailureKind.CERTIFICATE_INVALID: "Look at the chain of certificates that the server sends.",
+    FailureKind.REQUEST_NOT_TAKEN: "Look at the server's limits of connections and requests, and those of any proxy "
+    "before it.",
+    FailureKind.RESPONSE_TIMEOUT: "Look what the server did at the time of this run, and what it waited for. The time "
+    "limit is in the monitor's settings.",
+    FailureKind.RESPONSE_INVALID: "Look what answers at this address and port, and what any proxy before it makes of "
+    "the answer.",
+    FailureKind.RESPONSE_TOO_LARGE: "Measure a smaller file: its address is in the monitor's settings.",
+    FailureKind.DOWNLOAD_TIMEOUT: "Look how much the answer holds, and what the server did at the time of this run. "
+    "The time limit is in the monitor's settings.",
+    FailureKind.DOWNLOAD_INCOMPLETE: "Look into the logs of the server, and of any proxy before it, at the time of "
+    "this run.",
+    FailureKind.TOO_MANY_REDIRECTS: "Look at the redirects of the server and of any CDN before it: between http and "
+    "https, and between names of hosts.",
+    FailureKind.STATUS_UNEXPECTED: "Look into the server's log at the time of this run. Where the status is meant, "
+    "accept it in the monitor's settings.",
+    FailureKind.TEXT_MISSING: "Look at the page. Where it has another text now, change it in the monitor's settings.",
+    FailureKind.PAGE_TIMEOUT: "Look which requests had not ended. The time limit is in the monitor's settings.",
+    FailureKind.PAGE_CRASHED: "Test it again. Where it crashes each time, look how much memory the page takes.",
+    FailureKind.PAGE_IS_DOWNLOAD: "Load another address: it is in the monitor's settings. A probe measures files too.",
+    FailureKind.PAGE_ERROR: "Open the page in Chrome: where it fails there too, it names the same error.",
+    FailureKind.PAGE_CHALLENGE: "Let the addresses of this region's agents pass where the site tells programs from "
+    "people.",
+    FailureKind.PROTOCOL_NOT_SPOKEN: "Switch the protocol on at the server, or ask for another in the monitor's "
+    "settings.",
+    FailureKind.STEP_FAILED: "Hold the steps before the page, in the monitor's settings, against what the page shows "
+    "now.",
+    FailureKind.BROWSER_FAILED: "Look at the agents of this region: their page says how their browsers fare, and their "
+    "logs say why.",
+    FailureKind.INTERNAL_ERROR: "Test it again. If it stays, the log of the region's agent says more.",
+}
+
+
+def advice_on(failed: Failure) -> str:
+    """What to do about it; empty where another than usual is to blame, since its detail says why and whose it is."""
+    return _ADVICE[failed.kind] if failed.blame is failure(failed.kind).blame else ""
