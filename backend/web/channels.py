@@ -1,10 +1,10 @@
-"""What the list of channels says of itself. No I/O."""
+"""What the pages of channels say of them. No I/O."""
 
 from collections.abc import Sequence
 
 from backend.alerts.channels import Outcome, Sent
-from backend.alerts.models import DeliveryState
-from backend.alerts.queries.channels import ChannelRow
+from backend.alerts.models import Channel, DeliveryState
+from backend.alerts.queries.channels import ChannelRow, DeliveryRow
 from backend.web.phrases import number_of
 from backend.web.verdict import Verdict
 from backend.web.waterfall.text import printable
@@ -37,6 +37,31 @@ def verdict_of(rows: Sequence[ChannelRow]) -> Verdict:
         return Verdict(level="info", title=f"Nothing was told to {_names(untried)} yet", text=text)
     text = "The last message arrived at each of them."
     return Verdict(level="good", title=f"Alerts reach {number_of(len(working), 'channel')}", text=text)
+
+
+def verdict_of_one(channel: Channel, log: Sequence[DeliveryRow]) -> Verdict:
+    """Does what is told by this way arrive? `log` is of this channel, newest first."""
+    if channel.disabled_reason:
+        text = f"The answer was “{printable(channel.disabled_reason, 200)}”. A new address switches it on again."
+        return Verdict(level="bad", title="It was switched off, because it is gone", text=text)
+    if not channel.enabled:
+        return Verdict(level="warn", title="It is switched off", text="Nobody is told by this way.")
+    if not log:
+        text = "Send a test to see what the other side says."
+        return Verdict(level="info", title="Nothing was told by this way yet", text=text)
+    last = log[0]
+    if last.state in _GOOD:
+        return Verdict(level="good", title="The last message arrived", text="")
+    if last.state is DeliveryState.WAITING and not last.attempts:
+        return Verdict(level="warn", title="The last message is on its way", text="")
+    if last.state is DeliveryState.DROPPED:
+        text = "It was switched off at that time."
+        return Verdict(level="warn", title="The last message was not sent", text=text)
+    answer = _answer(last.status, last.answer, "The last answer")
+    if last.state is DeliveryState.WAITING:
+        return Verdict(level="warn", title="The last message has not arrived yet; it is tried again", text=answer)
+    advice = "Send a test once that is mended."
+    return Verdict(level="bad", title="The last message did not arrive", text=answer, advice=advice)
 
 
 def untold(rows: Sequence[ChannelRow]) -> Verdict | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -132,6 +133,39 @@ def test_a_channel_that_is_gone_is_said_first(client: Client, vera: Member, alic
     assert "ops-acme was switched off" in text
     assert "channel_is_archived" in text
     assert "It was switched off, because it is gone" in look(client, vera, "channel", channel.public_id)
+
+
+@pytest.mark.parametrize(
+    ("last", "title", "text"),
+    [
+        ({"state": "delivered", "attempts": 1}, "The last message arrived", ""),
+        ({"state": "waiting"}, "The last message is on its way", ""),
+        (
+            {"state": "waiting", "attempts": 2, "answer": "The host did not take the connection."},
+            "The last message has not arrived yet; it is tried again",
+            "The host did not take the connection.",
+        ),
+        (
+            {"state": "failed", "attempts": 9, "status": 503, "answer": "Given up"},
+            "The last message did not arrive",
+            "The last answer: 503 Given up",
+        ),
+        ({"state": "dropped"}, "The last message was not sent", "It was switched off at that time."),
+    ],
+)
+def test_a_channels_page_says_what_became_of_its_last_message(
+    client: Client, alice: Member, last: dict[str, Any], title: str, text: str
+) -> None:
+    """Never that it arrived where it was not sent."""
+    channel = make_channel(alice)
+    message = Message(event=Event.TEST, severity=Severity.INFO, title="A test", at=timezone.now())
+    tell(organisation=alice.organisation, about=channel.public_id, message=message, channels=[channel])
+    Delivery.objects.update(**last)
+    shown = look(client, alice, "channel", channel.public_id)
+    verdict = shown[shown.index('<section class="verdict') : shown.index("<h2>Delivery log</h2>")]
+    assert f"<h2>{title}</h2>" in verdict
+    assert text in verdict
+    assert ("What to do:" in verdict) is (last["state"] == "failed")
 
 
 def test_switching_changing_and_deleting(client: Client, alice: Member) -> None:

@@ -16,7 +16,7 @@ from backend.alerts.channels.config import ChannelError
 from backend.alerts.models import Channel, ChannelKind
 from backend.alerts.queries import channels as queries
 from backend.web.access import MemberRequest, needs
-from backend.web.channels import test_sentence, verdict_of
+from backend.web.channels import test_sentence, verdict_of, verdict_of_one
 from backend.web.confirm import Question, ask
 from backend.web.forms.channels import ChannelForm
 from backend.web.meanwhile import CHANGED, stamp_of, was_changed
@@ -154,9 +154,11 @@ def _list(request: MemberRequest, faulty: ChannelForm | None = None) -> HttpResp
 
 
 def _page(request: MemberRequest, channel: Channel, faulty: ChannelForm | None = None) -> HttpResponse:
+    log = queries.deliveries(request.organisation, channel)
     context = {
         "channel": channel,
-        "deliveries": queries.deliveries(request.organisation, channel),
+        "verdict": verdict_of_one(channel, log),
+        "deliveries": log,
         "form": faulty or ChannelForm(kind=ChannelKind(channel.kind), old_name=channel.name),
         "stamp": _stamp(channel),
         "section": "alerts",
