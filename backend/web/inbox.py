@@ -18,6 +18,8 @@ from backend.web.waterfall.text import printable
 
 StateFilter = Literal["now", "open", "muted", "over"]
 FILTERS: dict[StateFilter, str] = {"now": "all", "open": "open", "muted": "muted", "over": "recovered"}
+# The filters that show what is over, which is more with every day.
+WITH_OVER: frozenset[StateFilter] = frozenset({"now", "over"})
 
 _WORDS: dict[str, tuple[str, str, str]] = {
     "open": ("bad", "✕", "Open"),
@@ -99,7 +101,7 @@ def inbox_of(found: Found, shown: StateFilter) -> Inbox:
         loud=loud if shown in ("now", "open") else (),
         watched=watched if shown == "now" else (),
         muted=muted if shown in ("now", "muted") else (),
-        over=tuple(line_of(row, found.names, found.now) for row in found.over_rows) if shown in ("now", "over") else (),
+        over=tuple(line_of(row, found.names, found.now) for row in found.over_rows) if shown in WITH_OVER else (),
     )
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from html import unescape
 from uuid import UUID, uuid4
 
 import pytest
@@ -22,6 +23,7 @@ from backend.cast import Member
 from backend.web.tests.incidents import TITLE, make_incident, make_over, make_rule, make_window
 from backend.web.tests.world import World, make_channel
 from backend.web.times import short
+from backend.web.views.alerts import RECENT
 
 pytestmark = pytest.mark.django_db
 
@@ -222,6 +224,31 @@ def test_instants_in_titles_and_sentences_are_the_readers_as_all_others_on_the_p
     assert f"<title>Shop: no measurement since {theirs}, although" in text
     assert f"It began at {theirs}." in text
     assert "We restarted at 2020-01-01 10:00 UTC." in text
+
+
+def test_what_is_over_is_told_from_when_to_when_and_what_is_not_since_when(world: World, look: Look) -> None:
+    over, going_on = make_over(world), make_incident(world)
+    assert over.resolved_at is not None
+    heads = []
+    for incident in (over, going_on):
+        text = look(world.member, path_of(incident))
+        heads.append(re.sub(r"<[^>]+>", "", text[text.index("<h1>") : text.index('<section class="verdict')]))
+    assert f"{short(over.opened_at)} to {short(over.resolved_at)}" in heads[0]
+    assert ["since" in head for head in heads] == [False, True]
+
+
+def test_what_is_long_over_is_found_page_by_page(world: World, look: Look) -> None:
+    for number in range(RECENT + 2):
+        make_over(world, title=f"Shop was slow, the {number}. time")
+    newest = look(world.member, "/alerts/")
+    assert f"the {RECENT + 1}. time" in newest
+    assert "the 1. time" not in newest
+    (older,) = re.findall(r'href="(\?state=over[^"]*)">Older<', newest)
+    text = look(world.member, f"/alerts/{unescape(older)}")
+    assert [f"the {number}. time" in text for number in range(4)] == [True, True, False, False]
+    assert ">Newest<" in text
+    assert ">Older<" not in text
+    assert ">Older<" not in look(world.member, "/alerts/?state=open")
 
 
 def test_a_time_line_does_not_run_backwards_and_says_when_older_evidence_was_seen(world: World, look: Look) -> None:

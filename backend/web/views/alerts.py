@@ -24,8 +24,9 @@ from backend.sites.models import Site, SiteStatus
 from backend.web.access import MemberRequest, needs
 from backend.web.channels import untold
 from backend.web.forms.alerts import CommentForm, MuteForm
-from backend.web.inbox import FILTERS, Found, StateFilter, inbox_of
+from backend.web.inbox import FILTERS, WITH_OVER, Found, StateFilter, inbox_of
 from backend.web.incident_page import incident_page
+from backend.web.pagination import position_before, position_of
 
 RECENT = 20
 
@@ -33,22 +34,28 @@ RECENT = 20
 @require_safe
 @needs(Permission.READ)
 def overview(request: MemberRequest) -> HttpResponse:
-    """The inbox: open, watched, muted and recovered incidents."""
-    organisation, now = request.organisation, timezone.now()
+    """The inbox: open, watched, muted and recovered incidents, of the latter a page."""
+    organisation, now, before = request.organisation, timezone.now(), position_before(request)
     sites = sites_after(organisation, status=SiteStatus.ACTIVE, after=None, limit=MAX_SITES)
     site = _chosen_site(request, sites)
     shown = _chosen_state(request)
+    over = queries.incidents(
+        organisation, site=site, is_open=False, before=None if before is None else before[1], limit=RECENT + 1
+    )
     found = Found(
         open_rows=queries.open_incidents(organisation, site),
-        over_rows=queries.incidents(organisation, site=site, is_open=False, limit=RECENT),
+        over_rows=over[:RECENT],
         watched=[one for one in watched(organisation) if site is None or one.monitor.site_id == site.pk],
         last_at=queries.last_incident_at(organisation),
         names=_names(request),
         sites=len(sites),
         now=now,
     )
+    last = over[RECENT - 1].incident if len(over) > RECENT and shown in WITH_OVER else None
     context = {
         "inbox": inbox_of(found, shown),
+        "older": "" if last is None else position_of(last.opened_at, last.pk),
+        "is_newest": before is None,
         "sites": sites,
         "site": site,
         "states": FILTERS.items(),
