@@ -44,6 +44,7 @@ class LiveRun:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Live:
     """The whole page. `eta_s` is a guess of what is left; None when there is nothing to guess from.
+    `first_result` is the address of what was measured first, else of what failed first.
 
     `phases_of` names the phases that the page draws: by their run, and by themselves too while that has not ended.
     """
@@ -64,6 +65,11 @@ class Live:
         for run in sorted(self.runs, key=lambda run: run.kind != Kind.PROBE):
             grouped.setdefault(run.region_name, []).append(run)
         return list(grouped.items())
+
+    @property
+    def was_measured(self) -> bool:
+        """Whether there is a result, and not only reasons why there is none."""
+        return any(run.mark == "done" for run in self.runs)
 
     def document(self) -> dict[str, object]:
         """The answer of the progress address."""
@@ -87,7 +93,12 @@ def live(facts: Facts) -> Live:
     total = len(facts.progress)
     guesses = [run.about_s for run in facts.progress if not run.state.ended and run.about_s is not None]
     eta_s = max(guesses, default=None)
-    results = (facts.urls[run.run_id] for run in facts.progress if run.state in (RunState.DONE, RunState.FAILED))
+    results = (
+        facts.urls[run.run_id]
+        for state in (RunState.DONE, RunState.FAILED)
+        for run in facts.progress
+        if run.state is state
+    )
     return Live(
         state="done" if done == total else "running",
         done=done,

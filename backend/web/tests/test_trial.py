@@ -74,6 +74,24 @@ def test_when_all_has_ended_the_page_shows_the_phases_and_stops_reloading(client
     assert "http-equiv" not in text
 
 
+def test_where_nothing_was_measured_no_result_is_promised(client: Client, eu: Region) -> None:
+    live = start(client)
+    for pending in PendingRun.objects.all():
+        ingest(eu, [line_of(pending, FAILED)], now=NOW)
+    text = client.get(live).content.decode()
+    assert "2 of 2 runs finished, 2 without a result" in text
+    assert "See the first result" not in text
+    assert "See what went wrong" in text
+
+
+def test_the_first_result_is_one_that_was_measured(client: Client, eu: Region) -> None:
+    live = start(client)
+    probe_run, page_run = PendingRun.objects.get(kind="probe"), PendingRun.objects.get(kind="page")
+    ingest(eu, [line_of(probe_run, FAILED), line_of(page_run)], now=NOW)
+    text = client.get(live).content.decode()
+    assert re.search(rf'href="/runs/{page_run.run_id}/">See the first result<', text)
+
+
 def test_phases_are_on_the_page_before_the_probe_has_ended_and_are_those_of_its_result(
     client: Client, eu: Region
 ) -> None:
