@@ -9,6 +9,8 @@ from backend.compare.pairings import InvalidPairingError, PairingDraft
 from backend.fleet.models import Region
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S
+from workers.diagnosis.pairs import MIN_PAIRS
+from workers.diagnosis.units import lasting
 from workers.measurement.messages import Kind
 
 # Longer texts are refused before anybody looks at them; the rules have limits of their own.
@@ -36,7 +38,6 @@ class PairingForm(forms.Form):
         label="Every … seconds",
         initial=DEFAULT_INTERVAL_S[Kind.PAIR],
         widget=forms.NumberInput(attrs={"min": MIN_INTERVAL_S, "max": MAX_INTERVAL_S}),
-        help_text="30 s to 86,400 s. The first verdict comes after 20 pairs: every 300 s, that is after 100 minutes.",
     )
     regions = forms.MultipleChoiceField(
         label="Regions",
@@ -69,9 +70,23 @@ class PairingForm(forms.Form):
             )
         else:
             del self.fields["drop_headers"]
+        self.fields["interval_s"].help_text = (
+            f"{MIN_INTERVAL_S} s to {MAX_INTERVAL_S:,} s. The first verdict comes after {MIN_PAIRS} pairs: every "
+            f"{self._interval_s} s, that is after {lasting(self._interval_s * MIN_PAIRS)}."
+        )
         field = self.fields["regions"]
         assert isinstance(field, forms.MultipleChoiceField)
         field.choices = [(region.code, region.name) for region in regions]
+
+    @property
+    def _interval_s(self) -> int:
+        """What stands in the field, unless it is no interval."""
+        kept = self.get_initial_for_field(self.fields["interval_s"], "interval_s")
+        try:
+            written = int(self.data["interval_s"] if self.is_bound else kept)
+        except (KeyError, ValueError):
+            written = 0
+        return written if MIN_INTERVAL_S <= written <= MAX_INTERVAL_S else DEFAULT_INTERVAL_S[Kind.PAIR]
 
     def draft(self) -> PairingDraft:
         """What was written, unjudged. Only after `is_valid`."""
