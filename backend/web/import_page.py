@@ -5,6 +5,7 @@ from http import HTTPStatus
 
 from backend.runs.diagnoses import diagnosis_of
 from backend.runs.models import Upload
+from backend.web import times
 from backend.web.findings import Panel, of_run
 from backend.web.verdict import Card, Verdict, cards_of, measured_verdict
 from backend.web.waterfall.board import of_visit
@@ -22,8 +23,8 @@ def heading(upload: Upload) -> str:
 
 
 def caption(upload: Upload) -> str:
-    """What stands over its picture."""
-    return f"{heading(upload)}, out of {upload.file_name}, {upload.started_at:%d %b %Y %H:%M} UTC"
+    """What stands over its picture, which is a file to keep."""
+    return f"{heading(upload)}, out of {upload.file_name}, {times.handed_on(upload.started_at)}"
 
 
 def about(upload: Upload) -> list[str]:

@@ -1,4 +1,4 @@
-"""A time as a reader sees it: in the zone of the account (`middleware`)."""
+"""A time as a reader sees it: in the zone of the account (`middleware`), and in UTC in a file that is handed on."""
 
 import re
 from datetime import UTC, datetime
@@ -19,6 +19,12 @@ def exact(at: datetime) -> str:
     """`20 Nov 2025 14:32:07`: what may lie years ago, or seconds apart."""
     local = timezone.localtime(at)
     return f"{local.day} {local:%b %Y %H:%M:%S}"
+
+
+def handed_on(at: datetime) -> str:
+    """`20 Nov 2025 14:32 UTC`: for a file, whose readers have clocks that nobody knows here, and no account with us."""
+    there = at.astimezone(UTC)
+    return f"{there.day} {there:%b %Y %H:%M} UTC"
 
 
 def as_read(text: str) -> str:

@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.test import Client
@@ -15,6 +16,7 @@ from backend.runs.tests.results import EVIDENCE, FAILED
 from backend.web.tests import measurements
 from backend.web.tests.run_pages import ended, html
 from backend.web.tests.world import World
+from backend.web.times import handed_on
 from backend.web.views import runs
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, Missed, MissedReason, Outcome
@@ -245,6 +247,17 @@ def test_the_waterfall_is_saved_as_a_picture_that_runs_nothing(world: World, cli
     assert response["Content-Security-Policy"] == "default-src 'none'; img-src data:; sandbox"
     assert "1 of 30 rows" in response.content.decode()
     assert "waterfall.svg?q=404" in html(client, run, "?q=404")
+
+
+def test_a_picture_is_handed_on_and_names_its_time_in_utc_whoever_saves_it(world: World, client: Client) -> None:
+    run = ended(world, "page", PAGE)
+    world.member.user.time_zone = "Asia/Tokyo"
+    world.member.user.save()
+    picture = client.get(reverse("web:run_waterfall", args=[run.run_id])).content.decode()
+    at = run.scheduled_for
+    assert f"{at.day} {at:%b %Y %H:%M} UTC" in picture
+    assert f"{at + timedelta(hours=9):%H:%M}" not in picture
+    assert handed_on(at.astimezone(ZoneInfo("Asia/Tokyo"))) == handed_on(at)
 
 
 @pytest.mark.parametrize(("kind", "outcome"), [("page", PAGE), ("probe", PROBE)])

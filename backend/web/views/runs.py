@@ -13,7 +13,7 @@ from backend.alerts.queries.earlier import previous_run
 from backend.runs.agents import has_picture, open_picture
 from backend.runs.models import Run
 from backend.runs.queries import RunDetail, run_detail, site_of_pending
-from backend.web import run_page
+from backend.web import run_page, times
 from backend.web.access import MemberRequest, needs
 from backend.web.ladder import ladders_of
 from backend.web.page_facts import page_facts
@@ -87,7 +87,7 @@ def export(request: MemberRequest, run_id: UUID) -> HttpResponse:
     detail = _detail(request, run_id)
     if detail.measurement is None:
         raise Http404
-    title = f"{detail.site.name} from {detail.region.name}, {detail.run.scheduled_for:%d %b %Y %H:%M} UTC"
+    title = f"{detail.site.name} from {detail.region.name}, {times.handed_on(detail.run.scheduled_for)}"
     return drawing(board_of(detail.measurement, request.GET.dict(), film_within(detail.run)), printable(title))
 
 
