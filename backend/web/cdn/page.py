@@ -9,7 +9,16 @@ from backend.compare.queries import AssetComparison, Comparison, RegionCompariso
 from backend.web import units
 from backend.web.cdn.bars import LegBar, Scale, leg_bars, scale_of
 from backend.web.cdn.caches import difference_of
-from backend.web.cdn.words import advice, first_verdict_in, never_comes, pill, reasons_text, signed, title_of
+from backend.web.cdn.words import (
+    advice,
+    first_verdict_in,
+    never_comes,
+    none_succeeds,
+    pill,
+    reasons_text,
+    signed,
+    title_of,
+)
 from backend.web.overview import Level, Word
 from backend.web.phrases import number_of
 from backend.web.waterfall.text import printable
@@ -100,7 +109,7 @@ def page_of(comparison: Comparison, assets: Sequence[AssetComparison], *, reused
     interval_s = comparison.pairing.monitor.interval_s
     return CdnPage(
         verdict=title_of(regions, reused=reused),
-        text=tuple(reasons_text(regions, reused=reused)),
+        text=tuple(_failures(regions) if none_succeeds(regions) else reasons_text(regions, reused=reused)),
         todo=advice(regions, reused=reused),
         warnings=_warnings(regions, reused=reused),
         rows=tuple(
@@ -133,7 +142,9 @@ def _region_row(
 ) -> RegionRow:
     found = one.of(reused=reused)
     waits = found.pairs < MIN_PAIRS
-    when = "none can come" if never_comes(found) else first_verdict_in(found.pairs, interval_s)
+    # What fails each time comes no nearer to a verdict.
+    failing = "all failed so far" if none_succeeds([one]) else first_verdict_in(found.pairs, interval_s)
+    when = "none can come" if never_comes(found) else failing
     pairs = number_of(found.pairs, "pair")
     return RegionRow(
         name=printable(one.region.name, 60),
@@ -206,6 +217,12 @@ def _failed(one: RegionComparison) -> str:
         return ""
     reason = f": {printable(_of_side(one.last_failure), 200)}" if one.last_failure else ""
     return f"{number_of(one.failed, 'pair')} failed{reason}"
+
+
+def _failures(regions: Sequence[RegionComparison]) -> list[str]:
+    """What went wrong where nothing else is known, of a few regions."""
+    told = [f"{printable(one.region.name, 60)}: {_failed(one)}" for one in regions if one.failed]
+    return [f"{text.removesuffix('.')}." for text in told[:3]]
 
 
 def _of_side(failure: str) -> str:

@@ -57,7 +57,7 @@ def title_of(regions: Sequence[RegionComparison], *, reused: bool) -> Word:
     """`The CDN helps in 2 of 4 regions and costs 21 ms in Frankfurt`."""
     judged = [one for one in regions if one.of(reused=reused).pairs >= MIN_PAIRS]
     if not judged:
-        return Word(level="info", text=_waiting(regions, reused=reused))
+        return Word(level="warn" if none_succeeds(regions) else "info", text=_waiting(regions, reused=reused))
     helps, costs, same = (
         [one for one in judged if one.of(reused=reused).verdict is verdict]
         for verdict in (Verdict.CDN_FASTER, Verdict.ORIGIN_FASTER, Verdict.NO_DIFFERENCE)
@@ -118,11 +118,16 @@ def never_comes(found: PairVerdict) -> str:
     return "" if found.pairs else told.get("not_kept") or told.get("status_differs") or ""
 
 
+def none_succeeds(regions: Sequence[RegionComparison]) -> bool:
+    """Whether pairs were tried, and each of them failed on a leg."""
+    return any(one.failed for one in regions) and not any(one.cold.pairs or one.reused.pairs for one in regions)
+
+
 def _waiting(regions: Sequence[RegionComparison], *, reused: bool) -> str:
     most = max((one.of(reused=reused).pairs for one in regions), default=0)
     if regions and all(never_comes(one.of(reused=reused)) for one in regions):
         return "Nothing to compare"
-    if most == 0 and any(one.failed for one in regions):
+    if none_succeeds(regions):
         return "No pair could be measured on both legs"
     return f"{most} of {MIN_PAIRS} pairs; first verdict after {MIN_PAIRS}"
 

@@ -116,7 +116,14 @@ def test_failing_pairs_are_told_with_their_reason(world: World, show: Show) -> N
     world.end(pending, FAILED)
     text = show()
     assert "No pair could be measured on both legs" in text
-    assert "1 pair failed" in text
+    assert "Eu: 1 pair failed: The server refused the connection: 203.0.113.7." in text
+    assert '<section class="verdict warn"' in text
+    assert "0 of 20 pairs; all failed so far" in text
+    assert "first verdict in about" not in text
+    feed(world, pairing, 1)
+    text = show()
+    assert "1 of 20 pairs; first verdict in about 95 min" in text
+    assert "all failed so far" not in text
 
 
 @pytest.mark.django_db
