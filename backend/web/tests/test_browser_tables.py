@@ -7,11 +7,18 @@ from pytest_django.live_server_helper import LiveServer
 
 from backend.web.tests.browsing import HALF, browsing
 from backend.web.tests.cdn.shown import loaded
+from backend.web.tests.incidents import make_incident
 from backend.web.tests.world import World, make_pairing
 
 pytestmark = pytest.mark.django_db(transaction=True)
 # How wide a machine's own font is nobody knows; spaced like this, no table of ten columns fits half a window.
 WIDE = "document.documentElement.style.letterSpacing = '0.3em'"
+# In how many lines the text of a cell stands.
+LINES = """cell => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  return range.getClientRects().length;
+}"""
 HOSTS = "Hosts with what one page load asks of them, medians of new connections"
 
 
@@ -32,3 +39,15 @@ def test_the_keyboard_reaches_a_table_for_as_long_as_it_has_to_be_scrolled(world
         page.set_viewport_size({"width": 2400, "height": 900})
         expect(page.locator(".table-wrap[tabindex]")).to_have_count(0)
         assert site.axe() == []
+
+
+def test_beside_a_name_without_any_break_the_words_of_other_cells_stay_whole(
+    world: World, server: LiveServer, broker: str
+) -> None:
+    make_incident(world, title=f"{'W' * 100} is slower")
+    with browsing(world, server) as site:
+        page = site.open("/alerts/")
+        evidence = page.locator("td[data-label=Evidence]")
+        expect(evidence).to_have_text("Regression")
+        assert evidence.evaluate(LINES) == 1
+        assert not site.is_wider_than_window()
