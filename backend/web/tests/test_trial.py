@@ -84,12 +84,14 @@ def test_where_nothing_was_measured_no_result_is_promised(client: Client, eu: Re
     assert "See what went wrong" in text
 
 
-def test_the_first_result_is_one_that_was_measured(client: Client, eu: Region) -> None:
+@pytest.mark.parametrize("measured", ["probe", "page"])
+def test_the_first_result_is_one_that_was_measured(client: Client, eu: Region, measured: str) -> None:
     live = start(client)
-    probe_run, page_run = PendingRun.objects.get(kind="probe"), PendingRun.objects.get(kind="page")
-    ingest(eu, [line_of(probe_run, FAILED), line_of(page_run)], now=NOW)
+    pending = {run.kind: run for run in PendingRun.objects.all()}
+    lines = [line_of(run, None if kind == measured else FAILED) for kind, run in pending.items()]
+    ingest(eu, lines, now=NOW)
     text = client.get(live).content.decode()
-    assert re.search(rf'href="/runs/{page_run.run_id}/">See the first result<', text)
+    assert re.search(rf'href="/runs/{pending[measured].run_id}/">See the first result<', text)
 
 
 def test_phases_are_on_the_page_before_the_probe_has_ended_and_are_those_of_its_result(
