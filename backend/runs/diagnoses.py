@@ -1,5 +1,6 @@
 """Why a run was as slow as it was: what today's rules make of the evidence that was stored with it."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -100,7 +101,7 @@ def open_findings(runs: Sequence[DeepRun]) -> OpenFindings:
     """Of the newest deep runs of a site, the newest first: the causes in the order in which to mend them."""
     looks = tuple(Look(deep=deep, diagnosis=diagnosis_of(deep.measurement) or Diagnosis()) for deep in runs)
     found = [OpenFinding(finding=finding, deep=look.deep) for look in looks for finding in look.diagnosis.findings]
-    places = _places([one.finding for one in found])
+    places = _places(one.finding for one in found)
     savings = [saving_us(look.diagnosis.findings, look.deep.run.total_us) for look in looks]
     return OpenFindings(
         looks=looks,
@@ -114,11 +115,17 @@ def gravest(of_one_cause: Iterable[Finding]) -> Finding:
     return max(of_one_cause, key=lambda one: (one.severity is Severity.CRITICAL, one.saving_us or 0))
 
 
-def _places(found: Sequence[Finding]) -> dict[tuple[FindingId, str | None], int]:
-    """Where each cause stands among all of them, by where it is gravest. What only says another one again has none."""
-    causes = {_cause(one) for one in found}
-    worst = (gravest(one for one in found if _cause(one) == cause) for cause in causes)
-    return {_cause(one): place for place, one in enumerate(findings_in_order(worst))}
+def causes_in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Each cause once, as it stands where it is gravest, in the order in which to mend them."""
+    of_one: defaultdict[tuple[FindingId, str | None], list[Finding]] = defaultdict(list)
+    for one in found:
+        of_one[_cause(one)].append(one)
+    return findings_in_order(map(gravest, of_one.values()))
+
+
+def _places(found: Iterable[Finding]) -> dict[tuple[FindingId, str | None], int]:
+    """Where each cause stands. What only says another one again has none."""
+    return {_cause(one): place for place, one in enumerate(causes_in_order(found))}
 
 
 def _cause(finding: Finding) -> tuple[FindingId, str | None]:

@@ -1,10 +1,11 @@
 """What a diagnosis says on pages: causes in the order in which to mend them, open questions, the checklist. No I/O."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from backend.runs.diagnoses import OpenFinding, OpenFindings, gravest, saving_us
+from backend.runs.diagnoses import OpenFinding, OpenFindings, causes_in_order, gravest, saving_us
 from backend.runs.queries import FoundCause
 from backend.web import units
 from backend.web.phrases import number_of
@@ -27,6 +28,7 @@ from workers.measurement.evidence import Depth
 from workers.measurement.finding import (
     Answer,
     Check,
+    Confidence,
     Diagnosis,
     Fact,
     Finding,
@@ -168,21 +170,38 @@ def of_site(found: OpenFindings) -> Panel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hint:
-    """The worst open cause of a site in a list."""
+    """What to mend first at a site in a list, and how grave the gravest is."""
 
     text: str
     level: str
 
 
-def hint_of(rows: Sequence[FoundCause]) -> Hint | None:
-    """Of rows in the words of the agents that judged; None where there is nothing to mend."""
-    known = [row for row in rows if row.finding in _IDS and row.severity in _COSTLY]
-    if not known:
+def hint_of(rows: Iterable[FoundCause]) -> Hint | None:
+    """What the site's own page names first, of rows in the words of the agents that judged; None where there is nothing
+    to mend."""
+    costly = [one for one in causes_in_order(_known(rows)) if one.severity is not Severity.INFO]
+    if not costly:
         return None
-    worst = min(known, key=lambda row: (_COSTLY.index(row.severity), -(row.saving_us or 0)))
-    title = title_of(FindingId(worst.finding), worst.severity)
-    cost = f": {units.duration(worst.saving_us)}" if (worst.saving_us or 0) >= _LEAST_COST_US else ""
-    return Hint(text=f"{title}{cost}", level=_LEVELS[Severity(worst.severity)])
+    first = costly[0]
+    cost = f": {units.duration(first.saving_us)}" if (first.saving_us or 0) >= _LEAST_COST_US else ""
+    return Hint(text=f"{title_of(first.id, first.severity)}{cost}", level=_LEVELS[_gravest_severity(costly)])
+
+
+def _known(rows: Iterable[FoundCause]) -> Iterator[Finding]:
+    """Those in words that are known here: a newer agent may have others."""
+    for row in rows:
+        with suppress(ValueError):
+            yield Finding(
+                id=FindingId(row.finding),
+                severity=Severity(row.severity),
+                confidence=Confidence(row.confidence),
+                saving_us=row.saving_us,
+                host=row.host,
+            )
+
+
+def _gravest_severity(findings: Iterable[Finding]) -> Severity:
+    return min((finding.severity for finding in findings), key=list(Severity).index)
 
 
 def told_of(finding: Finding, seen: Sequence[OpenFinding] = ()) -> Told:
@@ -206,8 +225,6 @@ def told_of(finding: Finding, seen: Sequence[OpenFinding] = ()) -> Told:
     )
 
 
-_IDS = frozenset(id.value for id in FindingId)
-_COSTLY = [severity.value for severity in Severity if severity is not Severity.INFO]
 _NOBODY_LOOKED = Verdict(
     level="info",
     title="No deep probe has looked yet",
@@ -222,10 +239,9 @@ def _verdict(findings: Sequence[Finding], gain_us: int | None, depth: Depth) -> 
             text = "One connection shows only part of it; a deep probe runs once a day, and whenever somebody tests."
             return Verdict(level="info", title="Nothing found in one connection", text=text)
         return Verdict(level="good", title="Nothing to mend was found", text="")
-    worst = min(costly, key=lambda finding: list(Severity).index(finding.severity))
     count = f"{number_of(len(costly), 'thing')} to mend"
     gain = "" if not gain_us or gain_us < _LEAST_COST_US else f"; a new visitor could save {units.duration(gain_us)}"
-    level: Level = "bad" if _LEVELS[worst.severity] == "bad" else "warn"
+    level: Level = "bad" if _LEVELS[_gravest_severity(costly)] == "bad" else "warn"
     return Verdict(level=level, title=f"{count}{gain}", text=f"First: {title_of(costly[0].id, costly[0].severity)}.")
 
 

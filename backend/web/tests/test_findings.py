@@ -11,10 +11,10 @@ from backend.fleet.models import Region
 from backend.runs import diagnoses
 from backend.runs.diagnoses import gravest, open_findings
 from backend.runs.models import PendingRun, Run
-from backend.runs.queries import DeepRun
+from backend.runs.queries import DeepRun, FoundCause
 from backend.runs.tests.results import FAILED, OVERFLOW, diagnosed
 from backend.sites.models import Monitor
-from backend.web.findings import of_site, told_of
+from backend.web.findings import Hint, hint_of, of_site, told_of
 from backend.web.tests import measurements
 from backend.web.tests.world import World
 from workers.diagnosis.catalogue import column, entry
@@ -236,6 +236,27 @@ def test_a_list_of_sites_names_the_worst_cause_of_each(world: World, client: Cli
     page = html(client, "sites")
     assert "hint-line bad" in page
     assert reverse("web:findings", args=[world.site.public_id]) in page
+
+
+def test_a_list_of_sites_names_what_the_page_of_the_site_names_first() -> None:
+    """What costs most, although another cause is graver by its kind; of one cause the region where it costs most."""
+    hint = hint_of(
+        [
+            _row(FindingId.TLS_CHAIN_EXCEEDS_IW, Severity.HIGH, 40_000),
+            _row(FindingId.TLS_KEY_COST, Severity.MEDIUM, None),
+            _row(FindingId.TLS_KEY_COST, Severity.MEDIUM, 73_000),
+        ]
+    )
+    assert hint == Hint(text=f"{entry(FindingId.TLS_KEY_COST).title}: 73 ms", level="bad")
+
+
+def test_a_list_of_sites_says_nothing_of_remarks_and_of_causes_that_are_not_known_here() -> None:
+    remark = _row(FindingId.TLS_ZERO_RTT, Severity.INFO, 40_000)
+    assert hint_of([remark, replace(remark, finding="tls.of_tomorrow", severity=Severity.HIGH)]) is None
+
+
+def _row(id: FindingId, severity: Severity, saving_us: int | None) -> FoundCause:
+    return FoundCause(finding=id, severity=severity, confidence=Confidence.HIGH, saving_us=saving_us, host=None)
 
 
 def test_a_test_before_saving_shows_what_was_found(world: World, client: Client) -> None:
