@@ -181,9 +181,9 @@ def _ask_regions(looks: Sequence[Look]) -> None:
     the next slots will tell."""
     room = _Room()
     for look in looks:
-        doubt = look.doubt()
-        if doubt and room.has(look) and (run_id := _run(look, doubt[1])):
-            look.asked(run_id, doubt[1])
+        region = look.doubt()
+        if region and room.has(look) and (run_id := _run(look, region)):
+            look.asked(run_id, region)
             room.take(look)
     for look in looks:
         region = look.recheck()

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
@@ -97,6 +97,7 @@ class Look:
         self._asks = asks(memory)
         self._rechecks = _asks(memory, "rechecks")
         self._late = _asks(memory, "late")
+        self._doubted = [(region, at_us) for region, at_us in memory.get("doubted", ()) if self._is_of_slot(at_us)]
         self._asked = lately([(region, at_us) for region, at_us in memory.get("rechecked", ())], self._now_us)
         self._certificates_us: dict[str, int] = dict(memory.get("certificates_us", {}))
         if sight.streams:
@@ -139,16 +140,18 @@ class Look:
         newest = {sample.region: sample.run_id for sample in self._sight.samples if sample.seen is Seen.UP}
         return {run_id: region for region, run_id in newest.items()}
 
-    def doubt(self) -> tuple[str, str] | None:
-        """A region that says the site is down, and the one to ask whether that is so; another if there is any."""
+    def doubt(self) -> str | None:
+        """The region to ask whether the site is down, as another one says; the same one if there is no other. The next
+        where one said nothing, and none twice."""
         if self._begins_anew or self._asks or self._rechecks:
             return None
-        doubtful = self._judge.doubtful(self._now_us)
-        live = [stream.region for stream in self._sight.streams if stream.region in self._sight.live]
-        if doubtful is None or not live:
+        doubt = self._judge.doubtful(self._now_us)
+        if doubt is None:
             return None
-        others = [code for code in live if code != doubtful]
-        return doubtful, (others or live)[0]
+        live = [stream.region for stream in self._sight.streams if stream.region in self._sight.live]
+        others = [code for code in live if code != doubt.region]
+        asked = {code for code, at_us in self._doubted if at_us >= doubt.since_us}
+        return next((code for code in others or live if code not in asked), None)
 
     def asked(self, run_id: UUID, region: str) -> None:
         self._asks.append(Ask(run_id=run_id, region=region, at_us=self._now_us))
@@ -176,6 +179,8 @@ class Look:
         }
         if self._asks:
             kept["asks"] = _kept(self._asks)
+        if self._doubted:
+            kept["doubted"] = [list(one) for one in self._doubted]
         if self._rechecks:
             kept["rechecks"] = _kept(self._rechecks)
         if self._late:
@@ -248,9 +253,10 @@ class Look:
         confirmed = self._sight.confirmed
         measured = {stream.region for stream in self._sight.streams}
         asked = [*self._asks, *self._rechecks, *self._late]
-        ended = [ask for ask in asked if ask.run_id in confirmed]
         # A region that was taken out meanwhile is no witness any more.
-        answers = [confirmed[ask.run_id] for ask in ended if ask.region in measured]
+        heard = [ask for ask in asked if ask.run_id in confirmed and ask.region in measured]
+        answers = [confirmed[ask.run_id] for ask in heard]
+        self._note_silence({ask.run_id for ask in heard if confirmed[ask.run_id].seen is not Seen.NOTHING})
         self._asks, self._rechecks = self._open(self._asks), self._open(self._rechecks)
         self._late = [ask for ask in self._open(asked, HEARD_WITHIN) if ask not in (*self._asks, *self._rechecks)]
         told = [(sample, False) for sample in self._sight.samples] + [(sample, True) for sample in answers]
@@ -258,10 +264,21 @@ class Look:
             yield from self._judge.observe(sample, is_answer=is_answer)
         yield from self._judge.look(self._now_us)
 
+    def _note_silence(self, telling: Collection[UUID]) -> None:
+        """Where who was asked about a failure told nothing in its time, somebody else is asked."""
+        ended = [ask for ask in self._asks if ask not in self._open(self._asks)]
+        if any(ask.run_id not in telling for ask in ended):
+            self._judge.unanswered()
+        self._doubted += [(ask.region, ask.at_us) for ask in ended]
+
     def _open(self, asks: Sequence[Ask], within: timedelta = CONFIRM_WITHIN) -> list[Ask]:
         """Those that have not ended, and are waited for."""
         late_us = self._now_us - within // timedelta(microseconds=1)
         return [ask for ask in asks if ask.run_id not in self._sight.confirmed and ask.at_us > late_us]
+
+    def _is_of_slot(self, at_us: int) -> bool:
+        """Whether that is no longer ago than a slot, after which no failure is asked about."""
+        return at_us > self._now_us - self.row.interval_s * 1_000_000
 
     def _mark(self, stream: Stream) -> int:
         reached = self._sight.reached.get(stream.region_id)

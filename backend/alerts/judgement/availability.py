@@ -6,6 +6,7 @@ a region said before the first failure is therefore no evidence that the site is
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from backend.alerts.judgement.rechecks import Held
 from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, forget_others, newest_us
@@ -22,6 +23,13 @@ DENIED_FAILS = 3
 OKS = 2
 MAX_DETAIL_CHARS = 300
 _MINUTE_US = 60_000_000
+
+
+class Doubt(NamedTuple):
+    """A first failure that others are to be asked about: whose, and since when."""
+
+    region: str
+    since_us: int
 
 
 @dataclass(slots=True)
@@ -121,8 +129,8 @@ class Availability:
             facts={"detail": first.detail, "up": sorted(up), "fails": first.fails},
         )
 
-    def doubtful(self, now_us: int) -> str | None:
-        """The region whose failure nobody has confirmed or denied so far and that was not asked about; it is now."""
+    def doubtful(self, now_us: int) -> Doubt | None:
+        """The failure that nobody has confirmed or denied so far and that was not asked about; it is now."""
         down = {code: place for code, place in self._fresh().items() if place.fails}
         if len(down) != 1:
             return None
@@ -131,7 +139,11 @@ class Availability:
         if not is_new:
             return None
         self._asked_us = place.since_us
-        return code
+        return Doubt(code, place.since_us)
+
+    def unanswered(self) -> None:
+        """Who was asked said nothing: it is as if nobody had been."""
+        self._asked_us = 0
 
     def held(self, current: State, since_us: int) -> Held:
         """Which regions have to see it well before it is over. What failed for the first time where another region is

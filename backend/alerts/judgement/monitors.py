@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from backend.alerts.judgement.availability import Availability
+from backend.alerts.judgement.availability import Availability, Doubt
 from backend.alerts.judgement.budgets import OverBudget
 from backend.alerts.judgement.certificates import CertificateEnds
 from backend.alerts.judgement.failures import Failures
@@ -140,12 +140,15 @@ class MonitorJudge:
             if step:
                 yield Heard(rule_id=entry.spec.rule_id, standing=step.standing, step=step)
 
-    def doubtful(self, now_us: int) -> str | None:
-        """A region whose first failure ought to be confirmed by another."""
-        for track, availability in self._asking():
-            if track.state is State.OK and (code := availability.doubtful(now_us)):
-                return code
-        return None
+    def doubtful(self, now_us: int) -> Doubt | None:
+        """A region's first failure that ought to be confirmed by another: who is asked answers to all rules."""
+        doubts = [availability.doubtful(now_us) for track, availability in self._asking() if track.state is State.OK]
+        return next((doubt for doubt in doubts if doubt), None)
+
+    def unanswered(self) -> None:
+        """The region that was asked about a failure said nothing of it."""
+        for _, availability in self._asking():
+            availability.unanswered()
 
     def held(self) -> Held | None:
         """What a rule that may ask holds to be down."""
