@@ -38,6 +38,10 @@ _LATE_PATIENCE_S = 2.0
 _PROGRESS_S = 0.5
 # A page that has loaded but keeps a request open without a byte is at rest after this.
 _STALLED_S = 5.0
+_CUT_SHORT = (
+    "Before it had loaded, the page went on to what is no page (a download, an answer without one): browsers then read"
+    " it no further, and there is no load time."
+)
 # An answer that took longer had to wait for a task; what that did is painted, and its frame sent, within so long.
 _TASK_S, _PAINT_S = 0.05, 0.25
 
@@ -115,6 +119,8 @@ class PageLoad:
         async with Watch(cdp, self._pid) as watch:
             arrived = replace(await self._navigate(cdp, recorder, request, bare), told_us=_now_us())
         events = recorder.close()
+        if recorder.cut_short:
+            self._warnings.append(_CUT_SHORT)
         seen, stock, screenshot = await asyncio.gather(
             self._look(cdp, request, arrived), self._stock(cdp, arrived, events), self._picture(cdp, arrived)
         )

@@ -3,7 +3,7 @@
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent, PieceSeen
@@ -16,6 +16,8 @@ MAX_URL_CHARS = 4096
 # Of a document; the words that are painted first stand at its beginning.
 _MAX_PIECES = 1_000
 _LOAD = "Page.loadEventFired"
+# The browser waits for nothing more of a frame.
+_STOPPED = "Page.frameStoppedLoading"
 _ASKED = "Network.requestWillBeSent"
 _DATA = "Network.dataReceived"
 SOCKET_MADE = "Network.webSocketCreated"
@@ -31,6 +33,7 @@ EVENTS = (
     _DATA,
     *_ENDED,
     _LOAD,
+    _STOPPED,
     "Network.requestWillBeSentExtraInfo",
     "Network.responseReceived",
     "Network.responseReceivedExtraInfo",
@@ -51,16 +54,23 @@ _DOCUMENT = "Document"
 
 @dataclass(frozen=True, slots=True)
 class _Standing:
-    """A document that stands in the frame: its request, the pieces it came in, and its load, in seconds of `now`."""
+    """A document that stands in the frame: its request, the pieces it came in, its load, in seconds of `now`, whether
+    it was read no further, and what it broke off with."""
 
     document: str
     pieces: list[PieceSeen]
     load_seen: bool
     load_s: float | None
+    cut_short: bool
+    error: str | None = None
 
 
 class Recorder:
-    """One run's events. `changed` is set when it has loaded or ended; times are those of `now`, in seconds."""
+    """One run's events. `changed` is set when it has loaded or ended; times are those of `now`, in seconds.
+
+    A page that sets out for what is no page before it has loaded is read no further by Chrome, and has no load event
+    (`cut_short`). It counts as loaded when the browser says that it stopped and nothing that it asked for is open.
+    """
 
     def __init__(self, now: Callable[[], float]) -> None:
         self.changed = asyncio.Event()
@@ -68,6 +78,7 @@ class Recorder:
         self.crashed = False
         self.lost = False
         self.load_seen = False
+        self.cut_short = False
         self.requests = 0
         self.body_bytes = 0
         self.dropped = False
@@ -85,6 +96,7 @@ class Recorder:
         self.pieces: list[PieceSeen] = []
         # What stood when the frame set out for that document, as long as nothing of it has come.
         self._before: _Standing | None = None
+        self._stopped = False
         # Chrome's name (ERR_…) for what kept the last document from coming, or from coming whole.
         self.document_error: str | None = None
         self._closed = False
@@ -94,6 +106,8 @@ class Recorder:
         if self._closed or (method == _REPORT and params.get("name") != BINDING):
             return
         self._follow(method, params)
+        if method == _STOPPED:
+            return
         if method == _DATA:
             self._count(str(params.get("requestId")), params)
         elif len(self._events) < MAX_EVENTS:
@@ -147,13 +161,15 @@ class Recorder:
             self._asked(request_id, params)
         elif method in _ENDED:
             self._open.pop(request_id, None)
-            if method == _FAILED and request_id == self._document:
-                self._document_failed(request_id, params)
+            if method == _FAILED:
+                self._failed(request_id, params)
         elif method == WORKER_BEGAN:
             self._has_script(_url_in(params, "targetInfo"))
         elif method == _LOAD:
-            self.load_seen, self.load_s = True, self._now()
+            self.load_seen, self.load_s, self.cut_short = True, self._now(), False
             self.changed.set()
+        elif method == _STOPPED:
+            self._stopped = self._stopped or (self.cut_short and params.get("frameId") == self.main_frame)
         elif method == _DATA:
             self.body_bytes += int(params.get("dataLength", 0))
         if method.startswith("Network.") and not self._is_quiet(method, request_id):
@@ -161,6 +177,9 @@ class Recorder:
         if method in _ENDED:
             self._carried.discard(request_id)
             self._streams.discard(request_id)
+        if self._stopped and self.is_idle and not self.load_seen:
+            self.load_seen, self.load_s = True, self._now()
+            self.changed.set()
 
     def _is_quiet(self, method: str, request_id: str) -> bool:
         """Whether this is not the network at work for the page: its own content, or one more message of a stream, of
@@ -184,21 +203,30 @@ class Recorder:
         if kind == _DOCUMENT and params.get("frameId") == self.main_frame and params.get("loaderId") == request_id:
             # The page gives way to another document: its load is what now counts.
             if self._document in self._received:
-                self._before = _Standing(self._document, self.pieces, self.load_seen, self.load_s)
+                self._before = _Standing(self._document, self.pieces, self.load_seen, self.load_s, self.cut_short)
             self.load_seen, self.load_s, self.document_error = False, None, None
+            self.cut_short = self._stopped = False
             self._document, self.pieces = request_id, []
 
-    def _document_failed(self, request_id: str, params: Json) -> None:
+    def _failed(self, request_id: str, params: Json) -> None:
+        error = None if params.get("canceled") else str(params.get("errorText") or "ERR_FAILED").removeprefix("net::")
+        if request_id != self._document:
+            if self._before is not None and request_id == self._before.document:
+                self._before = replace(self._before, error=error)
+        elif error is not None:
+            self.document_error = error
+            self.changed.set()
+        elif request_id not in self._received and self._before is not None:
+            self._stand(self._before)
+            self.changed.set()
+
+    def _stand(self, before: _Standing) -> None:
         """What gives nothing up but its way leaves the page as it stands: a download, an answer without a page, the
         address of a mailbox or an app."""
-        if not params.get("canceled"):
-            self.document_error = str(params.get("errorText") or "ERR_FAILED").removeprefix("net::")
-            self.changed.set()
-        elif request_id not in self._received and (before := self._before) is not None:
-            self._document, self.pieces = before.document, before.pieces
-            if not self.load_seen:
-                self.load_seen, self.load_s = before.load_seen, before.load_s
-            self.changed.set()
+        self._document, self.pieces, self.document_error = before.document, before.pieces, before.error
+        if not self.load_seen:
+            self.load_seen, self.load_s = before.load_seen, before.load_s
+            self.cut_short = before.cut_short or not before.load_seen
 
 
 def _url_in(params: Json, name: str) -> str:

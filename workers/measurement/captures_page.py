@@ -73,7 +73,8 @@ class PageCapture:
     clock (CLOCK_MONOTONIC): nothing of the page is older. None, as in older captures, leaves that to be guessed.
     `told_us` is until when DevTools has told all that the page asked for; None, as in older captures, for all of it.
     `main_frame` is the id of the top frame. `net_error` is Chrome's name (ERR_…) for a navigation that came to nothing.
-    `load_seen` and `went_quiet` tell how far it came, `responsive` that its main thread was free in the end; `overran`
+    `load_seen` and `went_quiet` tell how far it came (what browsers read no further, without a load event, has loaded
+    when they stop), `responsive` that its main thread was free in the end; `overran`
     that the time allowed was used up, `outgrew` that the page brought more than is allowed. `secret_headers` names
     request headers whose values must not be kept (lower case). `pieces` are those of the last document of the top
     frame; `blocking` are addresses that a link asked for and that held the paint up, as the page told after its load.

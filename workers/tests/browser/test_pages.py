@@ -1,5 +1,8 @@
 """Ordinary pages in a real Chromium."""
 
+import time
+from collections.abc import Callable, Iterator
+
 import pytest
 
 from workers.browser.pool import BrowserPool
@@ -7,7 +10,7 @@ from workers.measurement.failure import FailureKind
 from workers.measurement.messages import PageMeasurement, ProgressStage
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom, TimingSource
 from workers.tests.browser.conftest import Load, failed, measured, page_request
-from workers.tests.browser.sites import IMAGE, SCRIPT, Answer, Site
+from workers.tests.browser.sites import IMAGE, SCRIPT, Answer, Site, picture
 from workers.tests.ports import closed_port
 from workers.tests.waiting import undisturbed
 
@@ -156,6 +159,43 @@ def test_a_page_that_goes_on_to_what_is_no_page_stays_and_is_measured(load: Load
     assert page.vitals.load_us is not None
     assert page.vitals.fully_loaded_us is not None
     assert [row.url for row in page.waterfall.requests if target in row.url]
+
+
+@pytest.mark.parametrize("target", ["/file.zip", "/nothing", "mailto:shop@shop.test"])
+@pytest.mark.parametrize("goes", ["location = '{}'", "setTimeout(() => location = '{}', 99)"])
+def test_a_page_that_goes_on_to_what_is_no_page_before_it_has_loaded_is_measured_as_it_stands(
+    load: Load, site: Site, target: str, goes: str
+) -> None:
+    """Browsers read it no further and tell of no load."""
+    saved = (("Content-Disposition", "attachment"),)
+    site.answers["/file.zip"] = Answer(body=b"zip" * 100, kind="application/zip", headers=saved)
+    site.answers["/nothing"] = Answer(status=204)
+    site.answers["/late.png"] = Answer(body=later(0.5, picture()), kind="image/png")
+    page = measured(load(site.page("/", f"<h1>first</h1><img src=/late.png><script>{goes.format(target)}</script>")))
+    assert page.document == 1
+    assert page.vitals.fcp_us is not None
+    assert page.vitals.load_us is None
+    assert page.vitals.fully_loaded_us is not None
+    assert any("went on to what is no page" in warning for warning in page.warnings)
+
+
+def test_a_page_that_hangs_is_not_called_loaded_where_it_goes_on_to_what_is_no_page(load: Load, site: Site) -> None:
+    site.answers["/nothing"] = Answer(status=204)
+    site.answers["/never.png"] = Answer(body=b"", wait_for=site.released)
+    goes = "<h1>first</h1><img src=/never.png><script>location = '/nothing'</script>"
+    outcome = failed(load(site.page("/", goes), timeout_us=3_000_000))
+    assert outcome.failure.kind is FailureKind.PAGE_TIMEOUT
+    assert "/never.png" in outcome.failure.detail
+
+
+def later(seconds: float, body: bytes) -> Callable[[], Iterator[bytes]]:
+    """A body that comes after its head."""
+
+    def pieces() -> Iterator[bytes]:
+        time.sleep(seconds)
+        yield body
+
+    return pieces
 
 
 def test_a_page_that_goes_on_to_where_nobody_answers_has_failed(load: Load, site: Site) -> None:

@@ -106,6 +106,46 @@ def test_a_page_stands_where_what_it_goes_on_to_comes_to_nothing() -> None:
     assert not recorder_of(*came, loaded, goes_to("2"), begun, gives_up("2")).load_seen
 
 
+STOPPED = ("Page.frameStoppedLoading", {"frameId": ""})
+
+
+def test_a_page_that_gave_way_before_it_had_loaded_stands_once_the_browser_stops_and_nothing_is_open() -> None:
+    """Chrome reads on no further, and tells of no load."""
+    came = (goes_to("1"), ("Network.dataReceived", {"requestId": "1", "dataLength": 9, "timestamp": 1}))
+    ended = ("Network.loadingFinished", {"requestId": "1"})
+    gave_way = (*came, ended, goes_to("2"), gives_up("2"))
+    stands = recorder_of(*gave_way, STOPPED)
+    assert (stands.load_seen, stands.cut_short) == (True, True)
+    assert not recorder_of(*gave_way).load_seen
+    assert not recorder_of(*gave_way, ("Page.frameStoppedLoading", {"frameId": "child"})).load_seen
+    # What is still open may be what it hangs on, its document too.
+    assert not recorder_of(*came, goes_to("2"), gives_up("2"), STOPPED).load_seen
+    assert recorder_of(*came, goes_to("2"), gives_up("2"), STOPPED, ended).load_seen
+    # It goes on to a page after all, or to one more that is none.
+    assert not recorder_of(*gave_way, STOPPED, goes_to("3")).load_seen
+    again = recorder_of(*gave_way, STOPPED, goes_to("3"), gives_up("3"))
+    assert (again.load_seen, again.cut_short) == (True, True)
+
+
+def test_a_page_that_only_stopped_or_had_loaded_is_not_called_cut_short() -> None:
+    came = (goes_to("1"), ("Network.dataReceived", {"requestId": "1", "dataLength": 9, "timestamp": 1}))
+    ended, loaded = ("Network.loadingFinished", {"requestId": "1"}), ("Page.loadEventFired", dict[str, Any]())
+    assert not recorder_of(*came, ended, STOPPED).load_seen
+    after = recorder_of(*came, ended, loaded, STOPPED, goes_to("2"), gives_up("2"), STOPPED)
+    assert (after.load_seen, after.cut_short) == (True, False)
+    meanwhile = recorder_of(*came, ended, goes_to("2"), loaded, gives_up("2"), STOPPED)
+    assert (meanwhile.load_seen, meanwhile.cut_short) == (True, False)
+
+
+def test_a_document_that_breaks_off_while_its_page_sets_out_for_what_is_none_says_why() -> None:
+    came = (goes_to("1"), ("Network.dataReceived", {"requestId": "1", "dataLength": 9, "timestamp": 1}))
+    fails = ("Network.loadingFailed", {"requestId": "1", "errorText": "net::ERR_CONTENT_LENGTH_MISMATCH"})
+    error = "ERR_CONTENT_LENGTH_MISMATCH"
+    assert recorder_of(*came, goes_to("2"), fails, gives_up("2")).document_error == error
+    assert recorder_of(*came, goes_to("2"), gives_up("2"), fails).document_error == error
+    assert recorder_of(*came, goes_to("2"), fails).document_error is None
+
+
 def test_a_document_that_does_not_come_or_breaks_off_says_why() -> None:
     fails = ("Network.loadingFailed", {"requestId": "1", "errorText": "net::ERR_CONTENT_LENGTH_MISMATCH"})
     assert recorder_of(goes_to("1"), fails).document_error == "ERR_CONTENT_LENGTH_MISMATCH"
