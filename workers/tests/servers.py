@@ -364,17 +364,18 @@ def tcp_and_udp(host: str = LOOPBACK, port: int = 0) -> tuple[socket.socket, soc
 
 
 @contextmanager
-def silent_port() -> Iterator[int]:
-    """A port whose backlog is full: a connection is neither taken nor refused."""
-    with socket.socket() as listener:
-        listener.bind((LOOPBACK, 0))
+def silent_port(host: str = LOOPBACK, port: int = 0) -> Iterator[int]:
+    """A port whose backlog is full: a connection is neither taken nor refused. Any free one, unless one is named."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as listener:
+        listener.bind((host, port))
         listener.listen(0)
-        port: int = listener.getsockname()[1]
-        fillers = [socket.socket() for _ in range(3)]
+        port = listener.getsockname()[1]
+        fillers = [socket.socket(family) for _ in range(3)]
         try:
             for filler in fillers:
                 filler.setblocking(False)
-                filler.connect_ex((LOOPBACK, port))
+                filler.connect_ex((host, port))
             # It can be read once a connection stands in the backlog, which is then full.
             select.select([listener], [], [])
             yield port

@@ -23,12 +23,13 @@ from workers.measurement.compute.page_connections import Network, connections_of
 from workers.measurement.compute.page_rows import row
 from workers.measurement.compute.page_stock import pictures_of, texts_of
 from workers.measurement.compute.page_vitals import Milestones, parse_reports, vitals_of
-from workers.measurement.compute.page_waiting import Waiting, waiting_of
+from workers.measurement.compute.page_waiting import Waiting, ended_at, waiting_of
 from workers.measurement.compute.settle import settle
 from workers.measurement.compute.sight import zero_of
 from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
 from workers.measurement.compute.untold import Told, with_untold
 from workers.measurement.compute.worker_requests import name_workers
+from workers.measurement.failure import Stage
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, ServedFrom, TimingSource, Waterfall
@@ -49,9 +50,9 @@ class Page:
 
     `newest` is the row of the last document asked for, which is not the page's own where it came to nothing and another
     stood before; `waiting` is what it still waited for at the end. `is_deaf_to_quic` says that QUIC was tried for it
-    and not a packet came back, `tls_begun` that a handshake of TLS was begun for it over TCP, `tls_fault` for which
-    reason of BoringSSL the last one failed; `fell_silent` says that in the end nothing came any more over QUIC,
-    `refused` is what did not verify.
+    and not a packet came back, `ended_at` at what its connections over TCP were in the end (None: at several things),
+    `tls_fault` for which reason of BoringSSL the last handshake failed; `fell_silent` says that in the end nothing came
+    any more over QUIC, `refused` is what did not verify.
     """
 
     measurement: PageMeasurement
@@ -59,7 +60,7 @@ class Page:
     newest: Request | None = None
     waiting: Waiting | None = None
     is_deaf_to_quic: bool = False
-    tls_begun: bool = False
+    ended_at: Stage | None = Stage.CONNECT
     tls_fault: int | None = None
     fell_silent: bool = False
     refused: Certificate | None = None
@@ -114,7 +115,7 @@ def compute_page(capture: PageCapture) -> Page:
         newest=None if newest is None else rows[newest],
         waiting=None if hop is None or capture.told_us is None else waiting_of(hop, log, capture.told_us),
         is_deaf_to_quic=_is_deaf_to_quic(ever),
-        tls_begun=any(socket.tls.begin_ms is not None for socket in tried if not socket.quic),
+        ended_at=Stage.CONNECT if hop is None else ended_at(hop, tried),
         tls_fault=next((socket.tls_fault for socket in reversed(tried) if socket.tls_fault is not None), None),
         fell_silent=next((socket.fell_silent for socket in reversed(ever) if socket.quic), False),
         refused=_refused(log, tried),

@@ -194,7 +194,11 @@ def _broken_off(kind: FailureKind, name: str, document: Request | None, page: Pa
     shaking, waiting, reading = _ENDS[kind]
     if document.timing.send is not None:
         return failure(waiting if document.status is None else reading, name)
-    return failure(shaking, name, stage=Stage.TLS) if page.tls_begun else failure(kind, name)
+    if page.ended_at is Stage.TLS:
+        return failure(shaking, name, stage=Stage.TLS)
+    # Of a silence nobody can say then what was silent; a connection that ended has one name for both.
+    is_unclear = page.ended_at is None and shaking is not kind
+    return failure(FailureKind.PAGE_ERROR if is_unclear else kind, name)
 
 
 def _was_silence(document: Request | None) -> bool:

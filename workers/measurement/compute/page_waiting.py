@@ -1,10 +1,10 @@
-"""What a document that was never answered waited for when the time of its page was up."""
+"""What a document that was never answered waited for: when the time of its page was up, or when a connection ended."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workers.measurement.compute.connection_facts import host_and_port
-from workers.measurement.compute.netlog_nouns import NetHop, NetSocket, Stretch
+from workers.measurement.compute.netlog_nouns import TICK_MS, NetHop, NetSocket, Stretch
 from workers.measurement.compute.network_log import NetworkLog
 from workers.measurement.failure import FailureKind, Stage
 
@@ -34,6 +34,41 @@ def waiting_of(hop: NetHop, log: NetworkLog, until_us: int) -> Waiting | None:
     if stage is None or since_ms is None:
         return None
     return Waiting(stage=stage, waited_us=until_us - max(since_ms, hop.started_ms) * 1000)
+
+
+def ended_at(hop: NetHop, tried: Iterable[NetSocket]) -> Stage | None:
+    """At what the connections over TCP of a request that was never sent were when it ended. A handshake that failed
+    with the request's own error ended it. None where otherwise one dialled and another shook hands: whoever ends with a
+    request may have been given up for it."""
+    sockets = [socket for socket in tried if not socket.quic]
+    tcp = [socket for socket in sockets if not _is_left_behind(socket, sockets)]
+    if any(socket.tls_facts.get("net_error") == hop.net_error for socket in tcp if hop.net_error is not None):
+        return Stage.TLS
+    last = _last_under_way(tcp, hop.ended_ms)
+    shaking = [socket for socket in last if socket.tls.begin_ms is not None]
+    if not shaking:
+        return Stage.CONNECT
+    return Stage.TLS if len(shaking) == len(last) else None
+
+
+def _is_left_behind(dialled: NetSocket, sockets: Iterable[NetSocket]) -> bool:
+    """Whether its opener had another connection since: it waits for one address as long as none answers, and the log
+    tells of no end of what it gives up."""
+    began_ms = dialled.connect.begin_ms
+    if dialled.opener is None or began_ms is None or dialled.was_opened:
+        return False
+    siblings = (one for one in sockets if one is not dialled and one.opener == dialled.opener and one.was_opened)
+    return any((one.connect.end_ms or 0) >= began_ms for one in siblings)
+
+
+def _last_under_way(sockets: Sequence[NetSocket], ended_ms: int | None) -> list[NetSocket]:
+    """Those at which something was under way until then or, if nothing was, for the longest."""
+    ends = [((socket.tls if socket.tls.begin_ms is not None else socket.connect).end_ms, socket) for socket in sockets]
+    newest_ms = max((end_ms for end_ms, _ in ends if end_ms is not None), default=0)
+    for until_ms in (newest_ms if ended_ms is None else ended_ms, newest_ms):
+        if last := [socket for end_ms, socket in ends if end_ms is None or end_ms >= until_ms - TICK_MS]:
+            return last
+    return []
 
 
 def _unsent(hop: NetHop, log: NetworkLog, until_ms: int) -> tuple[Stage | None, int | None]:

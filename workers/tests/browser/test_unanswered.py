@@ -6,7 +6,7 @@ import pytest
 
 from workers.measurement.failure import Failure, FailureKind, Stage
 from workers.tests.browser.conftest import Load, failed
-from workers.tests.servers import LOOPBACK, Peer, Server, answering, redirect, silent_port
+from workers.tests.servers import LOOPBACK, Peer, Script, Server, answering, redirect, silent_port
 from workers.tests.waiting import undisturbed
 
 TIMEOUT_S = 3
@@ -43,6 +43,24 @@ def test_a_server_that_answers_no_connection(load: Load) -> None:
 def test_a_server_that_shakes_no_hands(load: Load, silent: Server) -> None:
     told = _told(load, f"https://{LOOPBACK}:{silent.port}/")
     assert (told.kind, told.stage) == (FailureKind.TLS_TIMEOUT, Stage.TLS)
+
+
+def _hangs_up(peer: Peer) -> None:
+    peer.sock.recv(65536)
+    peer.reset()
+
+
+@undisturbed
+@pytest.mark.parametrize(
+    ("script", "kind"), [(_silent, FailureKind.TLS_TIMEOUT), (_hangs_up, FailureKind.CONNECTION_RESET)]
+)
+def test_where_one_address_leads_nowhere_the_other_ones_handshake_is_told_of(
+    load: Load, script: Script, kind: FailureKind
+) -> None:
+    """The name has both loopback addresses, and Chrome's log tells of no end of a dial that it leaves behind."""
+    with Server(script) as server, silent_port("::1", server.port):
+        told = _told(load, f"https://localhost:{server.port}/")
+    assert (told.kind, told.stage) == (kind, Stage.TLS)
 
 
 @undisturbed

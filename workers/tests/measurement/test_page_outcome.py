@@ -65,7 +65,7 @@ def test_a_name_that_is_not_told_is_not_said_to_lead_nowhere(name: str, kind: Fa
 
 
 def ended(
-    name: str, *, tls_begun: bool = False, sent: bool = False, answered: bool = False
+    name: str, *, at: Stage | None = Stage.CONNECT, sent: bool = False, answered: bool = False
 ) -> tuple[FailureKind, Stage]:
     """What a connection is said to be that ended so when its document had come so far."""
     capture = replace(GOOD, net_error=name, load_seen=False)
@@ -74,7 +74,7 @@ def ended(
     assert document is not None
     timing = document.timing if sent else replace(document.timing, send=None, wait=None, download=None)
     document = replace(document, timing=timing, status=document.status if answered else None)
-    page = replace(page, newest=document, tls_begun=tls_begun)
+    page = replace(page, newest=document, ended_at=at)
     outcome = judge_page(page_request(), capture, page, lambda _: True)
     assert isinstance(outcome, Failed)
     return outcome.failure.kind, outcome.failure.stage
@@ -82,15 +82,17 @@ def ended(
 
 def test_a_silence_is_told_by_how_far_the_document_had_come() -> None:
     assert ended("ERR_TIMED_OUT") == (FailureKind.CONNECT_TIMEOUT, Stage.CONNECT)
-    assert ended("ERR_TIMED_OUT", tls_begun=True) == (FailureKind.TLS_TIMEOUT, Stage.TLS)
-    assert ended("ERR_TIMED_OUT", tls_begun=True, sent=True) == (FailureKind.RESPONSE_TIMEOUT, Stage.WAIT)
+    assert ended("ERR_TIMED_OUT", at=Stage.TLS) == (FailureKind.TLS_TIMEOUT, Stage.TLS)
+    assert ended("ERR_TIMED_OUT", at=None) == (FailureKind.PAGE_ERROR, Stage.BROWSER)
+    assert ended("ERR_TIMED_OUT", at=Stage.TLS, sent=True) == (FailureKind.RESPONSE_TIMEOUT, Stage.WAIT)
     assert ended("ERR_HTTP2_PING_FAILED", sent=True) == (FailureKind.RESPONSE_TIMEOUT, Stage.WAIT)
     assert ended("ERR_TIMED_OUT", sent=True, answered=True) == (FailureKind.DOWNLOAD_TIMEOUT, Stage.DOWNLOAD)
 
 
 def test_an_end_is_told_by_how_far_the_document_had_come() -> None:
-    assert ended("ERR_CONNECTION_CLOSED", tls_begun=True) == (FailureKind.CONNECTION_RESET, Stage.TLS)
-    assert ended("ERR_CONNECTION_CLOSED", tls_begun=True, sent=True) == (FailureKind.CONNECTION_RESET, Stage.WAIT)
+    assert ended("ERR_CONNECTION_CLOSED", at=None) == (FailureKind.CONNECTION_RESET, Stage.WAIT)
+    assert ended("ERR_CONNECTION_CLOSED", at=Stage.TLS) == (FailureKind.CONNECTION_RESET, Stage.TLS)
+    assert ended("ERR_CONNECTION_CLOSED", at=Stage.TLS, sent=True) == (FailureKind.CONNECTION_RESET, Stage.WAIT)
     assert ended("ERR_CONNECTION_RESET", sent=True, answered=True) == (FailureKind.DOWNLOAD_INCOMPLETE, Stage.DOWNLOAD)
 
 

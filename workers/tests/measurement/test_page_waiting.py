@@ -4,7 +4,7 @@ import pytest
 
 from workers.measurement.compute.netlog_nouns import NetHop, NetSocket, Opener, Stretch
 from workers.measurement.compute.network_log import NetworkLog
-from workers.measurement.compute.page_waiting import Waiting, waiting_of
+from workers.measurement.compute.page_waiting import Waiting, ended_at, waiting_of
 from workers.measurement.failure import Stage
 
 ASKED_MS, UNTIL_MS = 1_000, 11_000
@@ -17,10 +17,15 @@ def log_of(*sockets: NetSocket, dns: Stretch | None = None, origin: str = ORIGIN
 
 
 def socket_of(
-    source: int = 7, *, connect: tuple[int, int | None], tls: tuple[int, int | None] | None = None, failed: bool = False
+    source: int = 7,
+    *,
+    connect: tuple[int, int | None],
+    tls: tuple[int, int | None] | None = None,
+    failed: bool = False,
+    opener: int | None = None,
 ) -> NetSocket:
     shaken = Stretch() if tls is None else Stretch(*tls)
-    return NetSocket(source, connect[0], connect=Stretch(*connect), tls=shaken, connect_error=failed)
+    return NetSocket(source, connect[0], opener, connect=Stretch(*connect), tls=shaken, connect_error=failed)
 
 
 def waited(log: NetworkLog, hop: NetHop | None = None) -> tuple[Stage, int] | None:
@@ -73,6 +78,59 @@ def test_what_was_sent_waits_for_its_answer_and_what_was_answered_for_nothing() 
     assert waited(log, hop) == (Stage.WAIT, 9_500)
     hop.head_ms = 2_000
     assert waited(log, hop) is None
+
+
+# Chrome's numbers (net/base/net_error_list.h).
+RESET, TIMED_OUT = -101, -7
+
+
+def ended(error: int, *tried: NetSocket) -> Stage | None:
+    """Of a request that ended with that error at the end."""
+    hop = NetHop(5, "https://shop.example/", "GET", ASKED_MS, ended_ms=UNTIL_MS, net_error=error)
+    return ended_at(hop, tried)
+
+
+def dialled(until_ms: int | None, *, failed: bool = True) -> NetSocket:
+    return socket_of(6, connect=(1_100, until_ms), failed=failed)
+
+
+def shaken(until_ms: int | None, error: int | None = None) -> NetSocket:
+    socket = socket_of(7, connect=(1_350, 1_400), tls=(1_400, until_ms))
+    socket.tls_facts = {} if error is None else {"net_error": error}
+    return socket
+
+
+@pytest.mark.parametrize(
+    ("error", "tried", "stage"),
+    [
+        pytest.param(TIMED_OUT, [], Stage.CONNECT, id="nobody was dialled"),
+        pytest.param(TIMED_OUT, [dialled(UNTIL_MS)], Stage.CONNECT, id="dialled to the end"),
+        pytest.param(TIMED_OUT, [shaken(None)], Stage.TLS, id="hands were shaken to the end"),
+        pytest.param(RESET, [dialled(1_400), shaken(UNTIL_MS, RESET)], Stage.TLS, id="who was left behind counts not"),
+        pytest.param(RESET, [shaken(2_000, RESET)], Stage.TLS, id="the request ends later than its connection"),
+        pytest.param(TIMED_OUT, [shaken(2_000, RESET), dialled(UNTIL_MS)], Stage.CONNECT, id="dialled for longer"),
+        pytest.param(TIMED_OUT, [shaken(2_000, RESET), dialled(None)], Stage.CONNECT, id="and no end of it is told"),
+        pytest.param(RESET, [shaken(UNTIL_MS, RESET), dialled(UNTIL_MS)], Stage.TLS, id="its own error ends both"),
+        pytest.param(RESET, [shaken(UNTIL_MS - 9, RESET), dialled(None)], Stage.TLS, id="its own error, and some time"),
+        pytest.param(TIMED_OUT, [shaken(None), dialled(UNTIL_MS)], None, id="both were under way"),
+        pytest.param(TIMED_OUT, [shaken(UNTIL_MS, RESET), dialled(UNTIL_MS)], None, id="with another's error"),
+    ],
+)
+def test_what_ended_a_request_is_what_its_last_connection_was_at(
+    error: int, tried: list[NetSocket], stage: Stage | None
+) -> None:
+    assert ended(error, *tried) is stage
+
+
+def test_who_was_left_behind_for_another_address_ended_nothing_although_no_end_of_it_is_told() -> None:
+    """As Chrome 156 logs IPv6 that leads nowhere, and a handshake over IPv4 that is cut off, twice."""
+    first = socket_of(1, connect=(1_002, None), opener=3)
+    cut = socket_of(2, connect=(1_302, 1_302), tls=(1_302, 2_311), opener=3)
+    again = socket_of(4, connect=(2_312, None), opener=3)
+    silent = socket_of(5, connect=(2_613, 2_613), tls=(2_613, None), opener=3)
+    assert ended(TIMED_OUT, first, cut, again, silent) is Stage.TLS
+    assert ended(TIMED_OUT, first, cut, again) is Stage.CONNECT
+    assert ended(TIMED_OUT, first, silent) is Stage.TLS
 
 
 def test_a_wait_is_told_in_microseconds() -> None:
