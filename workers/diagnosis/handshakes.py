@@ -124,10 +124,12 @@ def chain_exceeds_iw(case: Case) -> Verdicts:
 
 
 def _too_long(case: Case, sure: Sure[tuple[KnownGap, ...]], saving_us: int) -> Finding:
-    """With the kind of the server's key, since one of ECDSA makes a shorter chain."""
+    """With what tells how to shorten it: the kind of the server's key, and the version."""
     told, key = _paused(FindingId.TLS_CHAIN_EXCEEDS_IW, sure, sure.confidence), server_key(case)
     key_type = fact("key_type", None if key is None else key.key_type)
-    return replace(told, saving_us=saving_us, evidence=(*told.evidence, key_type))
+    versions = {trial.handshake.version for trial in sure.trials if trial.handshake is not None}
+    version = fact("version", versions.pop() if len(versions) == 1 else None)
+    return replace(told, saving_us=saving_us, evidence=(*told.evidence, key_type, version))
 
 
 def _rest_us(gaps: tuple[KnownGap, ...]) -> int:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from workers.diagnosis.catalogue.entry import Setting
 from workers.diagnosis.catalogue.settings import COMPRESSION, SETTINGS
 from workers.measurement.finding import FactValue, Finding, FindingId, Severity
+from workers.measurement.tls_records import TLS13
 
 _LARGEST_USUAL_RSA_BITS = 2048
 
@@ -18,15 +19,19 @@ class _Case(NamedTuple):
 
 
 def settings_of(finding: Finding) -> tuple[Setting, ...]:
-    """None where what the cause's settings switch on is on already, or is not what lacks."""
+    """None where what the cause's settings switch on is on already, is not what lacks, or cannot be there."""
     case = _CASES.get(finding.id)
-    if case is not None and case.holds(finding):
-        return case.settings
-    return SETTINGS.get(finding.id, ())
+    told = case.settings if case is not None and case.holds(finding) else SETTINGS.get(finding.id, ())
+    return tuple(one for one in told if one not in COMPRESSION) if _is_old(finding) else told
 
 
 def _fact(finding: Finding, name: str) -> FactValue:
     return next((one.value for one in finding.evidence if one.name == name), None)
+
+
+def _is_old(finding: Finding) -> bool:
+    """Without TLS 1.3, which alone has compressed certificates (RFC 8879, 4)."""
+    return _fact(finding, "version") not in (None, TLS13)
 
 
 def _is_broken(finding: Finding) -> bool:

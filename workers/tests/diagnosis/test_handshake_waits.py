@@ -8,7 +8,7 @@ from workers.diagnosis import handshakes, transport
 from workers.measurement.evidence import Direction, TcpState, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, NotJudgedReason
 from workers.measurement.finding import FindingId as Id
-from workers.tests.diagnosis.judging import cost, found, left_open
+from workers.tests.diagnosis.judging import cost, facts, found, left_open
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Server, deep, postponed
 
@@ -31,6 +31,15 @@ def test_nagle_behind_a_full_window_is_told_apart_from_the_chain() -> None:
     told = found(RULES, replace(chain, trials=tuple(map(held_back, chain.trials))))
     assert told[Id.TLS_CERT_FLUSH_STALL].saving_us == pytest.approx(230_000, rel=0.03)
     assert told[Id.TLS_CHAIN_EXCEEDS_IW].saving_us == pytest.approx(230_000, rel=0.03)
+
+
+@pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+def test_a_chain_that_is_too_long_is_told_with_the_version_which_decides_whether_it_can_be_compressed(
+    version: str,
+) -> None:
+    long = deep(Path(rtt_ms=150), replace(PAGE, handshake_bytes=20_000, version=version))
+    told = found(RULES, long)[Id.TLS_CHAIN_EXCEEDS_IW]
+    assert facts(told)["version"] == version
 
 
 def filled_up(trial: TrialEvidence, certificate_bytes: int, record_bytes: int) -> TrialEvidence:
