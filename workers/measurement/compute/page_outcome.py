@@ -93,6 +93,8 @@ _ENDS = {
         FailureKind.DOWNLOAD_TIMEOUT,
     ),
 }
+# What no server can bring about, of whichever request.
+_DROPPED = ("ERR_NETWORK_CHANGED", "ERR_NETWORK_IO_SUSPENDED")
 _BY_CERTIFICATE = {FailureKind.CERTIFICATE_EXPIRED, FailureKind.CERTIFICATE_UNTRUSTED}
 _MAX_NAME_CHARS = 100
 
@@ -106,7 +108,8 @@ def judge_page(request: RunRequest, capture: PageCapture, page: Page, may_measur
     if not all(map(may_measure, page.addresses)):
         return Failed(failure=failure(FailureKind.BLOCKED_DESTINATION, "the page, or something on it, leads there"))
     reason = (
-        _unheard(request, capture, page)
+        _disturbed(page.measurement)
+        or _unheard(request, capture, page)
         or _broken(request, capture, page)
         or _challenged(page.measurement)
         or _wrong(request, capture, page.measurement)
@@ -114,6 +117,16 @@ def judge_page(request: RunRequest, capture: PageCapture, page: Page, may_measur
     if reason is not None:
         return Failed(failure=reason, measurement=page.measurement)
     return Measured(measurement=page.measurement)
+
+
+def _disturbed(measured: PageMeasurement) -> Failure | None:
+    """Chrome drops what it has open when a network of its machine comes or goes: the page is then without what was
+    dropped, and done too early."""
+    dropped = [row for row in measured.waterfall.requests if row.failure in _DROPPED]
+    if not dropped:
+        return None
+    told = f"a network of its machine came or went during the load ({dropped[0].failure})"
+    return failure(FailureKind.BROWSER_FAILED, told)
 
 
 def _unheard(request: RunRequest, capture: PageCapture, page: Page) -> Failure | None:

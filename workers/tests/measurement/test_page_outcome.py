@@ -103,6 +103,24 @@ def test_a_network_of_our_own_that_changed_or_is_not_there_is_not_blamed_on_the_
     assert outcome.failure.blame is Blame.MONITOR
 
 
+@pytest.mark.parametrize(
+    ("name", "is_ours"),
+    [("ERR_NETWORK_CHANGED", True), ("ERR_NETWORK_IO_SUSPENDED", True), ("ERR_CONNECTION_RESET", False)],
+)
+def test_a_page_without_what_chrome_dropped_for_our_network_is_not_measured(name: str, is_ours: bool) -> None:
+    page = compute_page(GOOD)
+    *others, last = page.measurement.waterfall.requests
+    waterfall = replace(page.measurement.waterfall, requests=(*others, replace(last, failure=name)))
+    lacking = replace(page, measurement=replace(page.measurement, waterfall=waterfall))
+    outcome = judge_page(page_request(), GOOD, lacking, lambda _: True)
+    if not is_ours:
+        assert isinstance(outcome, Measured)
+        return
+    assert isinstance(outcome, Failed)
+    assert (outcome.failure.kind, outcome.failure.blame) == (FailureKind.BROWSER_FAILED, Blame.MONITOR)
+    assert name in outcome.failure.detail
+
+
 def test_an_error_without_a_word_of_ours_keeps_chromes() -> None:
     assert kind_of(replace(GOOD, net_error="ERR_SOMETHING_NEW")) is FailureKind.PAGE_ERROR
     assert kind_of(replace(GOOD, net_error="ERR_CERT_SOMETHING_NEW")) is FailureKind.CERTIFICATE_INVALID

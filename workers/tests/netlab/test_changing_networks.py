@@ -1,0 +1,74 @@
+"""A network of the agent's own machine that changes while a page loads: Chrome drops the sessions that it has open."""
+
+import socket
+from collections.abc import Iterator
+from ipaddress import ip_interface
+from threading import Timer
+
+import pytest
+
+from workers.measurement.captures_page import PageCapture
+from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.page_outcome import document_of, judge_page
+from workers.measurement.failure import Blame, FailureKind
+from workers.measurement.messages import Failed, Measured, PageMeasurement
+from workers.shaping.netlink import add_address
+from workers.tests.browser.conftest import page_request
+from workers.tests.netlab.page_accuracy import RTT_MS
+from workers.tests.second_tries import measured_again
+from workers.tests.shapes.browsing import ShapeLab, shape_lab
+from workers.tests.shapes.site import Reply, Shape, page, script
+
+_URL, _SCRIPT_MS, _CHANGE_S = "https://two.test/", 3_000, 1.5
+_SITE = Shape(
+    url=_URL,
+    replies={_URL: Reply(body=page("<p>text<script src=a.js></script>")), f"{_URL}a.js": script(after_ms=_SCRIPT_MS)},
+    rows="",
+    connections="",
+)
+# The document has to be there by then.
+_MOST_LOADS = 5
+
+
+@pytest.fixture
+def lab() -> Iterator[ShapeLab]:
+    with shape_lab(RTT_MS) as lab, lab.serving(_SITE):
+        yield lab
+
+
+def test_what_chrome_dropped_with_a_network_of_ours_is_no_measurement_of_the_page(lab: ShapeLab) -> None:
+    assert isinstance(judged(lab.visit(_SITE)), Measured)
+    for number in range(1, _MOST_LOADS + 1):
+        outcome = judged(meanwhile(lab, number))
+        assert isinstance(outcome, Failed)
+        assert (outcome.failure.kind, outcome.failure.blame) == (FailureKind.BROWSER_FAILED, Blame.MONITOR)
+        assert "ERR_NETWORK_CHANGED" in outcome.failure.detail
+        if is_answered(outcome):
+            return
+        measured_again("the document had not come yet")
+    pytest.fail("the document never came in time")
+
+
+def meanwhile(lab: ShapeLab, number: int) -> PageCapture:
+    """The page, during whose load the interface gets an address more."""
+    change = Timer(_CHANGE_S, lambda: lab.lab.client.call(lambda: _readdress(number)))
+    change.start()
+    try:
+        return lab.visit(_SITE)
+    finally:
+        change.join()
+
+
+def _readdress(number: int) -> None:
+    (name,) = (name for _, name in socket.if_nameindex() if name != "lo")
+    add_address(name, ip_interface(f"10.77.1.{number}/24"))
+
+
+def judged(capture: PageCapture) -> Measured | Failed:
+    return judge_page(page_request(_URL), capture, compute_page(capture), lambda _: True)
+
+
+def is_answered(outcome: Failed) -> bool:
+    assert isinstance(outcome.measurement, PageMeasurement)
+    document = document_of(outcome.measurement)
+    return document is not None and document.status == 200
