@@ -4,7 +4,7 @@ import pytest
 
 from backend.web.tests import measurements
 from backend.web.verdict import cards_of, failed_verdict, measured_verdict, missed_verdict
-from workers.measurement.failure import Blame, FailureKind, failure
+from workers.measurement.failure import Blame, Failure, FailureKind, Stage, failure
 from workers.measurement.messages import MissedReason, PageMeasurement, PairMeasurement, ProbeMeasurement
 from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
@@ -76,6 +76,21 @@ def test_every_failure_says_what_to_do(kind: FailureKind) -> None:
     advice = failed_verdict(failure(kind), None).advice
     assert advice.endswith(".")
     assert advice[:1].isupper()
+
+
+@pytest.mark.parametrize(
+    ("failed", "place"),
+    [
+        (failure(FailureKind.INVALID_URL, "'http://[' is no address", stage=Stage.REDIRECT), "redirect"),
+        (failure(FailureKind.TLS_ALERT, "it speaks neither HTTP/1.1 nor HTTP/2"), "ALPN"),
+        # Pairs fail by these too, and have neither setting.
+        (failure(FailureKind.STATUS_UNEXPECTED, "leg a: 404"), "of the probe or page"),
+        (failure(FailureKind.RESPONSE_TIMEOUT, "leg a: after 10 s"), "of a probe or page"),
+        (failure(FailureKind.DOWNLOAD_TIMEOUT, "leg a: after 10 s"), "of a probe or page"),
+    ],
+)
+def test_the_advice_leads_to_each_place_where_such_a_failure_comes_about(failed: Failure, place: str) -> None:
+    assert place in failed_verdict(failed, None).advice
 
 
 def test_where_another_than_usual_is_to_blame_nobody_is_sent_to_look_at_the_site() -> None:

@@ -3,7 +3,8 @@
 from workers.measurement.failure import Failure, FailureKind, failure
 
 _ADVICE: dict[FailureKind, str] = {
-    FailureKind.INVALID_URL: "Correct the address in the monitor's settings.",
+    FailureKind.INVALID_URL: "Correct the address: in the monitor's settings or, where a redirect led to it, at the "
+    "server.",
     FailureKind.INVALID_REQUEST: "Look at the request headers and the page's options in the monitor's settings.",
     FailureKind.BLOCKED_DESTINATION: "Look where the name leads. Where it is right, allow the range of its addresses "
     "to this region's agents (FIRSTBYTE_PRIVATE_TARGETS).",
@@ -25,8 +26,8 @@ _ADVICE: dict[FailureKind, str] = {
     "time of this run.",
     FailureKind.TLS_TIMEOUT: "Look how busy the server was at the time of this run, and whether full packets get "
     "through to it.",
-    FailureKind.TLS_ALERT: "Look at the server's TLS settings: its certificate for this name, its versions and "
-    "ciphers, and whether it wants a certificate of its clients.",
+    FailureKind.TLS_ALERT: "Look at the server's TLS settings: its certificate for this name, its versions, "
+    "ciphers and protocols (ALPN), and whether it wants a certificate of its clients.",
     FailureKind.TLS_NOT_SPOKEN: "Switch TLS on for this port of the server, or measure an address that begins with "
     "http://.",
     FailureKind.HTTP1_NOT_SPOKEN: "Look which protocols the server offers in its handshake (ALPN).",
@@ -45,18 +46,18 @@ _ADVICE: dict[FailureKind, str] = {
     FailureKind.REQUEST_NOT_TAKEN: "Look at the server's limits of connections and requests, and those of any proxy "
     "before it.",
     FailureKind.RESPONSE_TIMEOUT: "Look what the server did at the time of this run, and what it waited for. The time "
-    "limit is in the monitor's settings.",
+    "limit of a probe or page is in its settings.",
     FailureKind.RESPONSE_INVALID: "Look what answers at this address and port, and what any proxy before it makes of "
     "the answer.",
     FailureKind.RESPONSE_TOO_LARGE: "Measure a smaller file: its address is in the monitor's settings.",
     FailureKind.DOWNLOAD_TIMEOUT: "Look how much the answer holds, and what the server did at the time of this run. "
-    "The time limit is in the monitor's settings.",
+    "The time limit of a probe or page is in its settings.",
     FailureKind.DOWNLOAD_INCOMPLETE: "Look into the logs of the server, and of any proxy before it, at the time of "
     "this run.",
     FailureKind.TOO_MANY_REDIRECTS: "Look at the redirects of the server and of any CDN before it: between http and "
     "https, and between names of hosts.",
     FailureKind.STATUS_UNEXPECTED: "Look into the server's log at the time of this run. Where the status is meant, "
-    "accept it in the monitor's settings.",
+    "accept it in the settings of the probe or page.",
     FailureKind.TEXT_MISSING: "Look at the page. Where it has another text now, change it in the monitor's settings.",
     FailureKind.PAGE_TIMEOUT: "Look which requests had not ended. The time limit is in the monitor's settings.",
     FailureKind.PAGE_CRASHED: "Test it again. Where it crashes each time, look how much memory the page takes.",
