@@ -16,14 +16,15 @@ TICK_S = 0.5
 _REMEMBERED = 100
 
 
-def _boottime_s() -> float:
+def boottime_s() -> float:
+    """A clock that nobody sets, and that goes on while the machine sleeps."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class Pauses:
     """Begins to watch with the first run that asks. Thread-safe."""
 
-    def __init__(self, now_s: Callable[[], float] = _boottime_s) -> None:
+    def __init__(self, now_s: Callable[[], float] = boottime_s) -> None:
         self._now_s = now_s
         self._pauses: deque[tuple[float, float]] = deque(maxlen=_REMEMBERED)
         self._ticked_s: float | None = None

@@ -10,8 +10,9 @@ from pathlib import Path
 from workers.fitness import browser_fault
 from workers.ledger import holding
 from workers.measurement.messages import Heartbeat, HeartbeatReply
+from workers.pauses import boottime_s
 from workers.service import Service, ServiceError
-from workers.skew import WORTH_S, tell
+from workers.skew import WORTH_S, tell, told
 from workers.spool import Spool
 from workers.version import VERSION
 
@@ -49,9 +50,9 @@ class Pulse:
 
     def beat(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> HeartbeatReply | None:
         """Tells the service what is held; None when it could not be told."""
-        sent_at, sent = now(), time.monotonic()
+        sent_at, sent_s = now(), boottime_s()
         # In this order, or a run that ends in between would be in neither.
-        held = holding(self._held, now_s=sent)
+        held = holding(self._held, now_s=time.monotonic())
         waiting = self._spool.run_ids()
         message = Heartbeat(
             agent=self.about.agent,
@@ -69,16 +70,20 @@ class Pulse:
             log.warning("the service does not hear us: %s", error)
             return None
         most_s = (reply.received_at - sent_at).total_seconds()
-        self._judge_clock(most_s - (time.monotonic() - sent), most_s)
+        self._judge_clock(most_s - (boottime_s() - sent_s), most_s)
         return reply
 
     def _judge_clock(self, least_s: float, most_s: float) -> None:
         """The service's clock is ahead of ours by something between the two: it read the heartbeat at some moment
-        between sending and answer. Where that lasted so long that our clock may be right or off, nothing is learnt."""
+        between sending and answer. Where that lasted so long that our clock may be right or off, nothing is learnt,
+        but that what was known before cannot be."""
+        known_s = 0.0 if self._skew is None else -told(self._skew)
         skewed = least_s >= WORTH_S or most_s <= -WORTH_S
-        if not skewed and max(-least_s, most_s) >= WORTH_S:
-            return
         skew_s = (least_s + most_s) / 2
+        if not skewed and max(-least_s, most_s) >= WORTH_S:
+            if least_s - WORTH_S < known_s < most_s + WORTH_S:
+                return
+            skew_s = 0.0
         if self._skew is not None:
             tell(self._skew, -skew_s)
         if skewed and not self._skewed:

@@ -32,6 +32,13 @@ def tell(path: Path, ahead_s: float) -> None:
             partial.replace(path)
 
 
+def told(path: Path) -> float:
+    """For how many seconds this clock is held to be ahead of the service's: none, unless something else was told."""
+    with contextlib.suppress(OSError, ValueError):
+        return float(path.read_text("ascii"))
+    return 0.0
+
+
 class ServiceTime:
     """The time by the service's clock, aware UTC. Thread-safe: two that read at once read the same."""
 
@@ -46,6 +53,6 @@ class ServiceTime:
         return self._now() - self._ahead
 
     def _told(self) -> timedelta:
-        with contextlib.suppress(OSError, ValueError, OverflowError):
-            return timedelta(seconds=float(self._path.read_text("ascii")))
+        with contextlib.suppress(ValueError, OverflowError):
+            return timedelta(seconds=told(self._path))
         return timedelta()

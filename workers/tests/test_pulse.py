@@ -102,6 +102,20 @@ def test_a_clock_is_not_doubted_for_a_heartbeat_that_lay_unread(
     assert (caplog.records, skew.exists()) == ([], False)
 
 
+def test_a_clock_is_not_doubted_for_the_time_that_its_machine_slept(
+    service: StubService, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The heartbeat was sent an hour after it was written: the monotonic clock knows nothing of that hour."""
+    held, skew = tmp_path / "held", tmp_path / "skew"
+    held.mkdir()
+    clock_s = iter((1_000.0, 4_600.1))
+    monkeypatch.setattr("workers.pulse.boottime_s", lambda: next(clock_s), raising=False)
+    pulse = Pulse(Service(service.url, TOKEN), Spool(tmp_path / "spool"), held, About(agent="eu-1"), skew=skew)
+    service.skew = timedelta(hours=1)
+    pulse.beat()
+    assert (caplog.records, skew.exists()) == ([], False)
+
+
 def test_a_clock_that_was_found_to_be_off_stays_so_until_a_heartbeat_says_otherwise(
     service: StubService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,7 +124,7 @@ def test_a_clock_that_was_found_to_be_off_stays_so_until_a_heartbeat_says_otherw
     monkeypatch.setattr("workers.pulse.WORTH_S", 0.5)
     monkeypatch.setattr("workers.skew.WORTH_S", 0.5)
     pulse = Pulse(Service(service.url, TOKEN), Spool(tmp_path / "spool"), held, About(agent="eu-1"), skew=skew)
-    service.skew = timedelta(hours=1)
+    service.skew = timedelta(seconds=1)
     pulse.beat()
     known = skew.read_text()
     service.skew, service.slow_s = timedelta(), 2.0
@@ -118,6 +132,29 @@ def test_a_clock_that_was_found_to_be_off_stays_so_until_a_heartbeat_says_otherw
     assert skew.read_text() == known
     service.slow_s = 0.0
     pulse.beat()
+    assert not skew.exists()
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_clock_that_was_set_right_counts_again_however_long_each_heartbeat_takes(
+    service: StubService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, anew: bool
+) -> None:
+    """Where the line is slow for good, what was known would stand for good, and no run would be in time. A courier
+    that began anew remembers no more than what is written."""
+    held, skew = tmp_path / "held", tmp_path / "skew"
+    held.mkdir()
+    monkeypatch.setattr("workers.pulse.WORTH_S", 0.2)
+    monkeypatch.setattr("workers.skew.WORTH_S", 0.2)
+
+    def make() -> Pulse:
+        return Pulse(Service(service.url, TOKEN), Spool(tmp_path / "spool"), held, About(agent="eu-1"), skew=skew)
+
+    pulse = make()
+    service.skew = timedelta(hours=1)
+    pulse.beat()
+    assert skew.exists()
+    service.skew, service.slow_s = timedelta(), 1.0
+    (make() if anew else pulse).beat()
     assert not skew.exists()
 
 
