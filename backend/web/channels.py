@@ -52,7 +52,8 @@ def verdict_of_one(channel: Channel, log: Sequence[DeliveryRow]) -> Verdict:
     last = log[0]
     if last.state in _GOOD:
         return Verdict(level="good", title="The last message arrived", text="")
-    if last.state is DeliveryState.WAITING and not last.attempts:
+    # A try is counted when it begins; one that has ended left an answer.
+    if last.state is DeliveryState.WAITING and last.status is None and not last.answer:
         return Verdict(level="warn", title="The last message is on its way", text="")
     if last.state is DeliveryState.DROPPED:
         text = "It was switched off at that time."

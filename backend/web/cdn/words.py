@@ -120,7 +120,8 @@ def never_comes(found: PairVerdict) -> str:
 
 def none_succeeds(regions: Sequence[RegionComparison]) -> bool:
     """Whether pairs were tried, and each of them failed on a leg."""
-    return any(one.failed for one in regions) and not any(one.cold.pairs or one.reused.pairs for one in regions)
+    some = any(one.cold.pairs or one.reused.pairs or never_comes(one.cold) for one in regions)
+    return any(one.failed for one in regions) and not some
 
 
 def _waiting(regions: Sequence[RegionComparison], *, reused: bool) -> str:

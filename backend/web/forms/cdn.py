@@ -9,8 +9,8 @@ from backend.compare.pairings import InvalidPairingError, PairingDraft
 from backend.fleet.models import Region
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S
+from backend.web.cdn.words import first_verdict_in
 from workers.diagnosis.pairs import MIN_PAIRS
-from workers.diagnosis.units import lasting
 from workers.measurement.messages import Kind
 
 # Longer texts are refused before anybody looks at them; the rules have limits of their own.
@@ -71,8 +71,8 @@ class PairingForm(forms.Form):
         else:
             del self.fields["drop_headers"]
         self.fields["interval_s"].help_text = (
-            f"{MIN_INTERVAL_S} s to {MAX_INTERVAL_S:,} s. The first verdict comes after {MIN_PAIRS} pairs: every "
-            f"{self._interval_s} s, that is after {lasting(self._interval_s * MIN_PAIRS)}."
+            f"{MIN_INTERVAL_S} s to {MAX_INTERVAL_S:,} s. A verdict takes {MIN_PAIRS} pairs. One pair every "
+            f"{self._interval_s} s: {first_verdict_in(0, self._interval_s)}."
         )
         field = self.fields["regions"]
         assert isinstance(field, forms.MultipleChoiceField)

@@ -249,6 +249,18 @@ def test_what_is_long_over_is_found_page_by_page(world: World, look: Look) -> No
     assert ">Newest<" in text
     assert ">Older<" not in text
     assert ">Older<" not in look(world.member, "/alerts/?state=open")
+    # What is newest of the list that is read, and not of another one.
+    assert 'href="/alerts/?state=over">Newest<' in text
+
+
+def test_behind_the_last_page_nothing_is_said_of_the_state_and_the_way_back_stays(world: World, look: Look) -> None:
+    over = make_over(world)
+    for state in ("over", "now"):
+        text = look(world.member, f"/alerts/?state={state}&before=2020-01-01T00:00:00Z,{over.pk}")
+        assert "Nothing older" in text
+        assert "No incident is in this state" not in text
+        assert "No alerts yet" not in text
+        assert f'href="/alerts/?state={state}">Newest<' in text
 
 
 def test_a_time_line_does_not_run_backwards_and_says_when_older_evidence_was_seen(world: World, look: Look) -> None:

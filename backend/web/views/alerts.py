@@ -55,7 +55,7 @@ def overview(request: MemberRequest) -> HttpResponse:
     context = {
         "inbox": inbox_of(found, shown),
         "older": "" if last is None else position_of(last.opened_at, last.pk),
-        "is_newest": before is None,
+        "is_newest": before is None or shown not in WITH_OVER,
         "sites": sites,
         "site": site,
         "states": FILTERS.items(),

@@ -150,10 +150,10 @@ def test_an_asset_is_named_changed_and_deleted(client: Client, world: World, bob
     change = reverse("web:pairing", args=[world.site.public_id, pairing.public_id])
     assert 'value="203.0.114.7"' in client.get(change).content.decode()
     assert client.post(change, sent | {"interval_s": "5"}).status_code == 400
-    assert "every 300 s, that is after 100 min." in client.get(address).content.decode()
+    assert "One pair every 300 s: first verdict in about 100 min." in client.get(address).content.decode()
     Monitor.objects.filter(pk=pairing.monitor_id).update(interval_s=30)
-    assert "every 30 s, that is after 10 min." in client.get(change).content.decode()
-    assert "every 600 s, that is after 3 h." in client.post(address, sent | {"interval_s": "600"}).content.decode()
+    assert "One pair every 30 s: first verdict in about 10 min." in client.get(change).content.decode()
+    assert "One pair every 600 s: first verdict in about 3 h." in client.post(address, sent | {"interval_s": "600"}).content.decode()
     named = sent | {"origin": "www.shop.example", "name": "Script"}
     assert "Script" in client.post(change, named, follow=True).content.decode()
     delete = reverse("web:pairing_delete", args=[world.site.public_id, pairing.public_id])

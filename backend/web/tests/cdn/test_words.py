@@ -17,7 +17,7 @@ from backend.web import units
 from backend.web.cdn.bars import leg_bars, scale_of
 from backend.web.cdn.caches import difference_of, hit_rows
 from backend.web.cdn.export import csv_of, document_of
-from backend.web.cdn.words import advice, first_verdict_in, never_comes, reasons_text, title_of
+from backend.web.cdn.words import advice, first_verdict_in, never_comes, none_succeeds, reasons_text, title_of
 from workers.diagnosis.pair_samples import LegSample, PairRun, PairSample
 from workers.diagnosis.pairs import compare
 from workers.measurement.finding import Diagnosis
@@ -32,6 +32,16 @@ def test_a_verdict_that_cannot_come_is_not_promised(reused: bool) -> None:
     one = compared(Region(code="eu", name="Frankfurt"), runs)
     assert title_of([one], reused=reused).text == "Nothing to compare"
     assert never_comes(one.of(reused=reused)) == "40 pairs had answers of different status and are left out."
+
+
+def test_pairs_whose_answers_differ_were_measured_beside_others_that_failed() -> None:
+    unlike = PairSample(a=LegSample(phases=Phases(), status=301), b=LegSample(phases=Phases(), status=200))
+    one = compared(Region(code="eu", name="Frankfurt"), [PairRun(cold=unlike, reused=unlike)] * 5)
+    other = compared(Region(code="us", name="Virginia"), [])
+    assert not none_succeeds([replace(one, failed=1)])
+    assert not none_succeeds([one, replace(other, failed=1)])
+    assert none_succeeds([replace(other, failed=1)])
+    assert title_of([one, replace(other, failed=1)], reused=False).text != "No pair could be measured on both legs"
 
 
 def sample(us: int, cache: CacheState = CacheState.UNKNOWN) -> LegSample:
