@@ -1,6 +1,6 @@
 """The tables of the page: by region, and the same asset from both."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -106,14 +106,20 @@ def page_of(comparison: Comparison, assets: Sequence[AssetComparison], *, reused
     regions = comparison.regions
     scale = scale_of(one.of(reused=reused) for one in regions)
     asset_scale = scale_of(one.region.of(reused=reused) for one in assets)
-    interval_s = comparison.pairing.monitor.interval_s
+    interval_s, within = comparison.pairing.monitor.interval_s, comparison.window.until - comparison.window.since
     return CdnPage(
         verdict=title_of(regions, reused=reused),
         text=tuple(_failures(regions) if none_succeeds(regions) else reasons_text(regions, reused=reused)),
         todo=advice(regions, reused=reused),
         warnings=_warnings(regions, reused=reused),
         rows=tuple(
-            _region_row(one, scale, interval_s, reused=reused, since=None if reused else _since(comparison, one))
+            _region_row(
+                one,
+                scale,
+                lambda pairs: first_verdict_in(pairs, interval_s, within),
+                reused=reused,
+                since=None if reused else _since(comparison, one),
+            )
             for one in regions
         ),
         scale=scale,
@@ -138,12 +144,12 @@ def _since(comparison: Comparison, one: RegionComparison) -> datetime | None:
 
 
 def _region_row(
-    one: RegionComparison, scale: Scale, interval_s: int, *, reused: bool, since: datetime | None
+    one: RegionComparison, scale: Scale, verdict_in: Callable[[int], str], *, reused: bool, since: datetime | None
 ) -> RegionRow:
     found = one.of(reused=reused)
     waits = found.pairs < MIN_PAIRS
     # What fails each time comes no nearer to a verdict.
-    failing = "all failed so far" if none_succeeds([one]) else first_verdict_in(found.pairs, interval_s)
+    failing = "all failed so far" if none_succeeds([one]) else verdict_in(found.pairs)
     when = "none can come" if never_comes(found) else failing
     pairs = number_of(found.pairs, "pair")
     return RegionRow(

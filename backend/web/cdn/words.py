@@ -4,14 +4,16 @@ from collections.abc import Sequence
 from datetime import timedelta
 from math import ceil
 
-from backend.compare.queries import RegionComparison
+from backend.compare.queries import PERIODS, RegionComparison
 from backend.web.overview import Level, Word
 from backend.web.phrases import listed
 from backend.web.units import duration
 from backend.web.waterfall.text import printable
 from workers.diagnosis.pair_samples import Verdict
 from workers.diagnosis.pairs import MIN_PAIRS, PairVerdict
+from workers.diagnosis.units import lasting
 
+_LONGEST = max(PERIODS.values())
 # By the ids of workers.diagnosis.pair_reasons: what can be done about a cause that makes the CDN slower.
 _ADVICE = {
     "dns": "Give the CDN's name a longer TTL and fewer aliases, so that it is looked up less often and faster.",
@@ -103,8 +105,10 @@ def advice(regions: Sequence[RegionComparison], *, reused: bool) -> str | None:
     return None if reason is None else _ADVICE.get(reason.id)
 
 
-def first_verdict_in(pairs: int, interval_s: int) -> str:
-    """`first verdict in about 40 min`, when one pair comes every so often."""
+def first_verdict_in(pairs: int, interval_s: int, within: timedelta = _LONGEST) -> str:
+    """`first verdict in about 40 min`, when one pair comes every so often, and those of so long are looked at."""
+    if timedelta(seconds=MIN_PAIRS * interval_s) > within:
+        return f"too few come in {lasting(within.total_seconds())}"
     left = timedelta(seconds=max(0, MIN_PAIRS - pairs) * interval_s)
     minutes = max(1, ceil(left / timedelta(minutes=1)))
     return (

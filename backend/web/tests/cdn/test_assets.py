@@ -153,7 +153,10 @@ def test_an_asset_is_named_changed_and_deleted(client: Client, world: World, bob
     assert "One pair every 300 s: first verdict in about 100 min." in client.get(address).content.decode()
     Monitor.objects.filter(pk=pairing.monitor_id).update(interval_s=30)
     assert "One pair every 30 s: first verdict in about 10 min." in client.get(change).content.decode()
-    assert "One pair every 600 s: first verdict in about 3 h." in client.post(address, sent | {"interval_s": "600"}).content.decode()
+    text = client.post(address, sent | {"interval_s": "600"}).content.decode()
+    assert "One pair every 600 s: first verdict in about 3 h." in text
+    text = client.post(address, sent | {"interval_s": "86400"}).content.decode()
+    assert "One pair every 86400 s: too few come in 7 days." in text
     named = sent | {"origin": "www.shop.example", "name": "Script"}
     assert "Script" in client.post(change, named, follow=True).content.decode()
     delete = reverse("web:pairing_delete", args=[world.site.public_id, pairing.public_id])

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from backend.compare.models import Pairing
-from backend.compare.queries import Comparison, Hits, RegionComparison, RegionHits
+from backend.compare.queries import PERIODS, Comparison, Hits, RegionComparison, RegionHits
 from backend.compare.samples import Window
 from backend.fleet.models import Region
 from backend.runs.tests.factories import NOW
@@ -122,6 +122,14 @@ def test_the_reason_is_that_of_the_region_where_it_hurts_and_comes_with_advice()
 )
 def test_when_the_first_verdict_comes_follows_from_the_pace(pairs: int, interval_s: int, text: str) -> None:
     assert text in first_verdict_in(pairs, interval_s)
+
+
+def test_no_verdict_is_promised_where_fewer_pairs_come_than_are_looked_at_together() -> None:
+    a_day = PERIODS["24h"]
+    assert first_verdict_in(17, 4_320, a_day) == "first verdict in about 4 h"
+    assert first_verdict_in(17, 4_321, a_day) == "too few come in 24 h"
+    assert "first verdict" in first_verdict_in(17, 4_321)
+    assert first_verdict_in(0, 86_400) == "too few come in 7 days"
 
 
 def test_both_legs_stand_on_one_axis_whose_quarters_are_round() -> None:
