@@ -2,6 +2,8 @@
 
 import re
 import subprocess
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,12 @@ from workers.tests.commands.pipeline_stub import Said, Stub, begun, gate, proble
 RUNNING = Path(__file__).resolve().parents[1] / "README.md"
 
 
-def run_shown(url: str, folder: Path) -> "subprocess.CompletedProcess[str]":
-    (shown,) = re.findall(r"```sh\n(api\(\).*?)```", RUNNING.read_text(), re.DOTALL)
+# By hand, and as pipelines start their shells.
+SHELLS = [["bash"], ["sh", "-e"], ["bash", "-euo", "pipefail"]]
+
+
+def run_shown(url: str, folder: Path, shell: Sequence[str] = ("bash",)) -> "subprocess.CompletedProcess[str]":
+    (shown,) = re.findall(r"```sh\n(answer=.*?)```", RUNNING.read_text(), re.DOTALL)
     environment = {
         "PATH": "/usr/bin:/bin",
         "FIRSTBYTE_URL": url,
@@ -20,7 +26,7 @@ def run_shown(url: str, folder: Path) -> "subprocess.CompletedProcess[str]":
         "BUILD_ID": "b-1",
     }
     return subprocess.run(
-        ["bash", "-c", shown], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=240
+        [*shell, "-c", shown], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
     )
 
 
@@ -56,3 +62,49 @@ def test_what_a_service_does_not_answer_could_not_be_measured(tmp_path: Path) ->
         done = run_shown(stub.url, tmp_path)
     assert (done.returncode, done.stdout) == (4, "")
     assert "Empty reply from server" in done.stderr
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
+@pytest.mark.parametrize(
+    "said", [Said(200, b"<html>Log in"), Said(301, b"", {"Location": "https://elsewhere.example/"}), Said(200, {})]
+)
+def test_what_is_no_answer_of_the_service_could_not_be_measured(
+    tmp_path: Path, said: Said, shell: Sequence[str]
+) -> None:
+    """A page where one has to log in, an address that has moved: neither says that the pipeline is wrong."""
+    for before in ([], [begun()]):
+        with Stub([*before, said]) as stub:
+            done = run_shown(stub.url, tmp_path, shell)
+        assert (done.returncode, done.stdout, len(stub.asked)) == (4, "", len(before) + 1), done.stderr
+        assert f"HTTP {said.status}: " in done.stderr
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=" ".join)
+def test_any_shell_ends_as_the_gate_does(tmp_path: Path, shell: Sequence[str]) -> None:
+    with Stub([begun(), gate("done", "fail", 1)]) as stub:
+        assert run_shown(stub.url, tmp_path, shell).returncode == 1
+    with Stub([problem(422, "No", ("#/site", "There is no such site."))]) as stub:
+        assert run_shown(stub.url, tmp_path, shell).returncode == 2
+
+
+def test_a_service_that_has_too_much_to_do_for_good_could_not_be_measured(tmp_path: Path) -> None:
+    with Stub([problem(429, "Too many requests.", **{"Retry_After": "1"})]) as stub:
+        done = run_shown(stub.url, tmp_path)
+    assert (done.returncode, len(stub.asked)) == (4, 6), done.stderr
+
+
+def test_two_jobs_in_one_folder_read_each_its_own_answer_and_leave_nothing(tmp_path: Path) -> None:
+    kept = tmp_path / "answer.json"
+    kept.write_text("of the release")
+    with Stub([gate("done", "fail", 1)]) as stub:
+        run_shown(stub.url, tmp_path)
+    assert (kept.read_text(), list(tmp_path.iterdir())) == ("of the release", [kept])
+
+
+def test_a_service_that_grants_no_wait_is_not_asked_without_a_pause(tmp_path: Path) -> None:
+    """Where too many wait already it answers at once."""
+    began_s = time.monotonic()
+    with Stub([begun(), begun(), begun(), gate()]) as stub:
+        run_shown(stub.url, tmp_path)
+    assert len(stub.asked) == 4
+    assert time.monotonic() - began_s >= 2
