@@ -114,7 +114,7 @@ class Availability:
             return Standing(state=State.OK, since_us=ended_us)
         since_us = min(place.since_us for place in down.values())
         up = {code: place for code, place in fresh.items() if not place.fails and place.at_us > since_us}
-        needed = DENIED_FAILS if any(place.up_us > since_us for place in fresh.values()) else 0
+        needed = DENIED_FAILS if self._is_denied(since_us) else 0
         state, where = self._decide(down, up, current, alone=len(fresh) == 1, needed=needed)
         if state is State.OK:
             return Standing(state=State.OK, since_us=now_us)
@@ -142,8 +142,13 @@ class Availability:
         return Doubt(code, place.since_us)
 
     def unanswered(self) -> None:
-        """Who was asked said nothing: it is as if nobody had been."""
-        self._asked_us = 0
+        """Who was asked said nothing: it is as if nobody had been, unless a region reached it meanwhile by itself."""
+        if not self._is_denied(self._asked_us):
+            self._asked_us = 0
+
+    def _is_denied(self, since_us: int) -> bool:
+        """Whether a region has reached the site since."""
+        return any(place.up_us > since_us for place in self._fresh().values())
 
     def held(self, current: State, since_us: int) -> Held:
         """Which regions have to see it well before it is over. What failed for the first time where another region is

@@ -158,6 +158,14 @@ def test_a_failure_is_asked_about_no_further_once_its_own_next_slot_is_due() -> 
     assert (asked(), told()) == ([], [])
 
 
+def test_where_a_region_reached_it_meanwhile_by_itself_nobody_else_is_asked() -> None:
+    world = fails_once("fra", "iad", "sin", "lhr")
+    own_slot(world, ".", position=2)
+    assert asked() == ["iad"]
+    says(world, "o")
+    assert (asked(), told()) == ([], [])
+
+
 def test_a_region_that_was_taken_out_while_it_was_asked_is_followed_by_the_next() -> None:
     world = fails_once()
     Schedule.objects.filter(region__code="iad").delete()
