@@ -12,6 +12,7 @@ from backend.gates.outcome import conclusion, exit_code
 from backend.gates.rounds import rounds_of
 from backend.gates.wording import rule_sentence
 from backend.lists import older
+from backend.runs.models import Run
 from backend.sites.models import Deploy, Monitor, Site
 
 MAX_GATES = 200
@@ -145,6 +146,15 @@ def gates(
         GateLine(gate=line, site=line.site, deploy=line.deploy, exit_code=exit_code(line), conclusion=conclusion(line))
         for line in lines
     ]
+
+
+def address_of_run(run: Run, monitor: Monitor) -> str | None:
+    """Where a gate had this run of the monitor ask; None where it was the monitor's own URL. One statement."""
+    asked = GateRun.objects.filter(gate__site=monitor.site_id, run_id=run.first_run_id or run.run_id)
+    of_gate = asked.select_related("gate").first()
+    if of_gate is None or of_gate.gate.baseline_mode != BaselineMode.URL:
+        return None
+    return of_gate.gate.url_of(monitor, of_gate.side)
 
 
 def _rule_view(rule: GateRule, *, is_open: bool) -> RuleView:

@@ -5,8 +5,10 @@ from dataclasses import replace
 from backend.runs.diagnoses import diagnosis_in
 from backend.runs.models import Outcome, Run, Trigger
 from backend.runs.queries import RunDetail
+from backend.sites.models import Monitor
 from backend.web import units
 from backend.web.findings import Panel, of_run
+from backend.web.phrases import listed
 from backend.web.verdict import Card, Verdict, cards_of, failed_verdict, measured_verdict, missed_verdict
 from backend.web.waterfall.board import of_visit
 from workers.measurement.evidence import Depth
@@ -86,6 +88,32 @@ def panel_of(detail: RunDetail) -> Panel | None:
 def _was_answered(probe: ProbeMeasurement) -> bool:
     """Whether a server was reached that something could be said of."""
     return any(hop.status is not None or hop.timing.tls is not None for hop in probe.hops)
+
+
+def asked_for(detail: RunDetail, instead: str | None) -> str:
+    """What a run that brought no complete measurement was to ask for. `instead` is a gate's own address for it.
+
+    A run does not keep its URL: the monitor's is told as the run's as long as it is known to have been the same then.
+    """
+    run, monitor = detail.run, detail.monitor
+    if run.outcome == Outcome.MEASURED:
+        return ""
+    asked = "Asked for" if run.outcome == Outcome.FAILED else "It was to ask for"
+    if instead is not None:
+        return f"{asked} {instead}"
+    urls = listed([monitor.url, monitor.pair["url"]] if monitor.pair else [monitor.url])
+    if _has_its_settings(run, monitor):
+        return f"{asked} {urls}"
+    return f"The monitor may have been changed since; it asks for {urls} now."
+
+
+def _has_its_settings(run: Run, monitor: Monitor) -> bool:
+    """Whether the monitor is surely as it was when it ran. What was never sent out has no version: there is a time."""
+    if run.config_version is not None:
+        return run.config_version == monitor.config_version
+    if monitor.due_since is None:
+        return monitor.config_version == 1
+    return monitor.due_since <= run.scheduled_for
 
 
 def about(detail: RunDetail) -> list[str]:

@@ -13,7 +13,7 @@ from backend.web.waterfall.axis import MarkKey
 from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, segments_of
 from backend.web.waterfall.text import printable
-from workers.diagnosis.catalogue.failures import advice_on
+from workers.diagnosis.catalogue.failures import advice_on, advice_on_missed
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import (
@@ -63,7 +63,7 @@ _MISSED = {
     MissedReason.LATE: "The run could not start in its time.",
     MissedReason.CANCELLED: "The monitor was paused, changed or deleted before this run could start.",
     MissedReason.SETTINGS_UNREADABLE: "The monitor's request headers or page options could not be read: no key of "
-    "FIRSTBYTE_FERNET_KEYS opens them. Its settings page says what to do.",
+    "FIRSTBYTE_FERNET_KEYS opens them.",
 }
 
 
@@ -141,7 +141,10 @@ def _told_of(failure: Failure) -> str:
 def missed_verdict(reason: MissedReason) -> Verdict:
     """Why there is no measurement; this says nothing about the site."""
     return Verdict(
-        level="warn", title="This run did not take place", text=f"{_MISSED[reason]} It says nothing about the site."
+        level="warn",
+        title="This run did not take place",
+        text=f"{_MISSED[reason]} It says nothing about the site.",
+        advice=advice_on_missed(reason),
     )
 
 

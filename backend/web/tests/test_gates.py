@@ -122,6 +122,14 @@ def test_two_addresses_are_named_and_neither_was_made_slower(page: Client, world
     assert text.count(">Baseline<") == 1 + gate.runs.count() // 2
 
 
+def test_a_failed_run_of_a_gate_names_the_address_that_the_gate_asked_for(page: Client, world: World) -> None:
+    baseline = Baseline(mode="url", address=Address(base="https://old.example"))
+    gate = world.play(world.ask(baseline=baseline, release=Address(base="https://pr-7.example")), failing)
+    runs = [gate.runs.filter(side=side).first() for side in ("before", "after")]
+    told = [text_of(page, "run", run.run_id) for run in runs if run is not None]
+    assert ["Asked for https://old.example/<" in told[0], "Asked for https://pr-7.example/<" in told[1]] == [True, True]
+
+
 def test_an_open_gate_says_how_far_it_is_and_can_be_cancelled(page: Client, world: World) -> None:
     world.history()
     gate = world.ask()

@@ -11,11 +11,14 @@ from django.test import Client
 from django.urls import reverse
 
 from backend.cast import Member
-from backend.runs.tests.factories import NOW
+from backend.runs.models import Run
+from backend.runs.tests.factories import NOW, make_pending
 from backend.runs.tests.results import EVIDENCE, FAILED
+from backend.sites.actions import change_monitor
+from backend.sites.monitor_settings import stored_settings
 from backend.web.tests import measurements
 from backend.web.tests.run_pages import ended, html
-from backend.web.tests.world import World
+from backend.web.tests.world import World, make_pairing
 from backend.web.times import handed_on
 from backend.web.views import runs
 from workers.measurement.failure import FailureKind, failure
@@ -165,6 +168,44 @@ def test_a_failure_before_anything_was_seen_has_a_page_too(world: World, client:
     assert "wf-row" not in text
 
 
+@pytest.mark.parametrize("kind", ["probe", "page"])
+def test_a_run_that_measured_nothing_names_what_was_asked_for(world: World, client: Client, kind: str) -> None:
+    assert "Asked for https://shop.example/<" in html(client, ended(world, kind, FAILED))
+
+
+def test_a_failed_pair_names_the_addresses_of_both_legs(world: World, client: Client) -> None:
+    pair = make_pending(world.fleet, make_pairing(world.site).monitor)
+    world.end(pair, FAILED)
+    asked = "Asked for https://cdn.shop.example/app.js and https://www.shop.example/app.js<"
+    assert asked in html(client, pair)
+
+
+def test_what_was_asked_for_is_not_told_of_settings_that_are_no_longer_those_of_the_run(
+    world: World, client: Client
+) -> None:
+    runs = [ended(world, "probe", FAILED), ended(world, "page", Missed(reason=MissedReason.NO_AGENT))]
+    never_sent = world.pending("page", scheduled_for=NOW - timedelta(minutes=2))
+    world.end(never_sent, Missed(reason=MissedReason.SERVICE_DOWN))
+    Run.objects.filter(run_id=never_sent.run_id).update(config_version=None)
+    for run in runs:
+        moved = replace(stored_settings(run.monitor), url="https://new.example/")
+        change_monitor(actor=None, monitor=run.monitor, settings=moved)
+    for run in [*runs, never_sent]:
+        text = html(client, run)
+        assert "The monitor may have been changed since; it asks for https://new.example/ now.<" in text
+        assert "shop.example/<" not in text
+
+
+def test_a_run_that_was_never_sent_out_names_what_it_would_have_asked_for(world: World, client: Client) -> None:
+    run = ended(world, "probe", Missed(reason=MissedReason.SERVICE_DOWN))
+    Run.objects.filter(run_id=run.run_id).update(config_version=None)
+    assert "It was to ask for https://shop.example/<" in html(client, run)
+
+
+def test_a_measured_run_says_what_it_asked_for_in_its_rows(world: World, client: Client) -> None:
+    assert "Asked for" not in html(client, ended(world, "probe", PROBE))
+
+
 def test_an_address_that_may_not_be_measured_is_told_with_what_would_allow_it(world: World, client: Client) -> None:
     text = html(client, ended(world, "probe", Failed(failure=failure(FailureKind.BLOCKED_DESTINATION, "shop.example"))))
     assert "FIRSTBYTE_PRIVATE_TARGETS" in text
@@ -175,6 +216,7 @@ def test_a_missed_run_says_why_and_accuses_nobody(world: World, client: Client) 
     text = html(client, ended(world, "probe", Missed(reason=MissedReason.LATE)))
     assert "This run did not take place" in text
     assert "It says nothing about the site." in text
+    assert "<strong>What to do:</strong> Look at the clocks of this region" in text
 
 
 def test_the_address_of_a_run_that_has_not_ended_leads_to_how_far_it_is(world: World, client: Client) -> None:

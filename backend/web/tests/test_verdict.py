@@ -121,6 +121,11 @@ def test_every_reason_for_a_missed_run_is_a_sentence_that_leaves_the_site_alone(
     assert missed_verdict(reason).text.endswith(". It says nothing about the site.")
 
 
+@pytest.mark.parametrize("reason", list(MissedReason))
+def test_every_reason_for_a_missed_run_says_what_to_do(reason: MissedReason) -> None:
+    assert missed_verdict(reason).advice.endswith(".")
+
+
 def test_the_cards_of_a_page_say_value_and_limit() -> None:
     cards = {card.name: card for card in cards_of(measurements.page(30))}
     assert (cards["Largest paint"].value, cards["Largest paint"].note) == ("840 ms", "✓ good, limit 2.5 s")

@@ -1,6 +1,7 @@
-"""What to do about a run that failed, for each kind of failure: what to look at, never a cause that nobody saw."""
+"""What to do about a run that failed or did not take place: what to look at, never a cause that nobody saw."""
 
 from workers.measurement.failure import Failure, FailureKind, failure
+from workers.measurement.messages import MissedReason
 
 _ADVICE: dict[FailureKind, str] = {
     FailureKind.INVALID_URL: "Correct the address: in the monitor's settings or, where a redirect led to it, at the "
@@ -73,8 +74,26 @@ _ADVICE: dict[FailureKind, str] = {
     "logs say why.",
     FailureKind.INTERNAL_ERROR: "Test it again. If it stays, the log of the region's agent says more.",
 }
+_ADVICE_ON_MISSED: dict[MissedReason, str] = {
+    MissedReason.SERVICE_DOWN: "Look into the logs of the service's scheduler and of its broker at the time of this "
+    "run.",
+    MissedReason.NO_AGENT: "Start an agent of this region: the page of regions says when each was last heard of.",
+    MissedReason.QUEUE_FULL: "Where it happens again, start another agent in this region, or measure less often from "
+    "it.",
+    MissedReason.AGENT_LOST: "Look into the logs of this region's agents at the time of this run, and whether they "
+    "reach the service.",
+    MissedReason.LATE: "Look at the clocks of this region's agents. Where they are right and it happens again, start "
+    "another agent, or measure less often from this region.",
+    MissedReason.CANCELLED: "Nothing, where that was meant. The audit log says who changed what.",
+    MissedReason.SETTINGS_UNREADABLE: "Open the monitor's settings: that page says what to do.",
+}
 
 
 def advice_on(failed: Failure) -> str:
     """What to do about it; empty where another than usual is to blame, since its detail says why and whose it is."""
     return _ADVICE[failed.kind] if failed.blame is failure(failed.kind).blame else ""
+
+
+def advice_on_missed(reason: MissedReason) -> str:
+    """What to do about a run that did not take place."""
+    return _ADVICE_ON_MISSED[reason]
