@@ -28,12 +28,15 @@ class LegBar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """From zero to a round time; `text` says so."""
+    """From zero to a round time; `text` says so, and is empty where nothing was measured."""
 
     axis: Axis
+    holds_any: bool
 
     @property
     def text(self) -> str:
+        if not self.holds_any:
+            return ""
         end_us = self.axis.end_us
         return f"0 to {short_duration(end_us)}, a line every {short_duration(end_us // 4)}"
 
@@ -41,7 +44,8 @@ class Scale:
 def scale_of(verdicts: Iterable[PairVerdict]) -> Scale:
     """One that holds the usual exchange of every leg."""
     totals = [facts.parts.total for verdict in verdicts for facts in (verdict.a, verdict.b) if facts is not None]
-    return Scale(axis=Axis(start_us=0, end_us=_round_up(max([1_000, *totals]))))
+    axis = Axis(start_us=0, end_us=_round_up(max([1_000, *totals])))
+    return Scale(axis=axis, holds_any=bool(totals))
 
 
 def leg_bars(verdict: PairVerdict, scale: Scale) -> tuple[LegBar, ...]:

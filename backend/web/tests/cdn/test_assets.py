@@ -68,6 +68,15 @@ def test_before_twenty_pairs_it_says_how_many_there_are(world: World, show: Show
 
 
 @pytest.mark.django_db
+def test_before_the_first_pair_no_length_of_an_axis_is_told(world: World, show: Show) -> None:
+    make_pairing(world.site)
+    text = show()
+    assert "Nothing measured yet" in text
+    assert ">Phases of the usual exchange</th>" in text
+    assert ">Phases, cold connection</th>" in text
+
+
+@pytest.mark.django_db
 def test_the_page_says_where_the_cdn_helps_by_how_much_and_why(
     world: World, show: Show, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:

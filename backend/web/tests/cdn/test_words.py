@@ -140,7 +140,11 @@ def test_both_legs_stand_on_one_axis_whose_quarters_are_round() -> None:
     assert sum(bar.width for bar in origin.bars) == pytest.approx(100 * 410 / 600, abs=0.5)
     assert [bar.phase for bar in cdn.bars] == ["connect", "tls", "wait", "download"]
     assert "waiting" in cdn.spoken
-    assert scale_of([]).text == "0 to 1 ms, a line every 0.25 ms"
+
+
+def test_where_nothing_was_measured_the_axis_has_no_length_to_tell() -> None:
+    assert scale_of([]).text == ""
+    assert scale_of([region("Quito", 60, 410, pairs=0).cold]).text == ""
 
 
 def test_a_cell_that_a_spreadsheet_would_take_for_a_formula_is_text() -> None:
