@@ -1,6 +1,7 @@
 """One step of one gate, whose row is held."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -105,17 +106,18 @@ def _give_up_regions(step: _Step, runs: Sequence[GateRun]) -> None:
     """Regions that do not measure are left out, and said so."""
     gate, counted = step.gate, tallies(runs, step.subjects, step.gate.regions)
     for code in gate.regions:
-        why = _why_not(step, code, list(counted[code].values()))
+        why = _why_not(step, code, list(counted[code].values()), runs)
         if why and code not in gate.given_up:
             gate.given_up[code] = why
             gate.warnings.append(f"{code} is left out: {why}.")
 
 
-def _why_not(step: _Step, code: str, counted: Sequence[Tally]) -> str:
+def _why_not(step: _Step, code: str, counted: Sequence[Tally], runs: Sequence[GateRun]) -> str:
     if code not in step.regions:
         return "the region is gone"
     if is_hopeless(counted, rounds_of(step.gate)):
-        return "its runs are missed again and again"
+        said = [run.reason for run in runs if run.region.code == code and run.state == RunState.NOTHING]
+        return f"its runs are missed again and again: “{said[-1].removesuffix('.')}”"
     return _SENTENCES.get(step.regions[code].health, "")
 
 
@@ -142,7 +144,10 @@ def _go_on(step: _Step, runs: Sequence[GateRun]) -> None:
 
 def _end_without_regions(step: _Step) -> None:
     gate = step.gate
-    why = "; ".join(f"{code}: {reason}" for code, reason in gate.given_up.items())
+    codes: dict[str, list[str]] = defaultdict(list)
+    for code, reason in gate.given_up.items():
+        codes[reason].append(code)
+    why = "; ".join(f"{', '.join(alike)}: {reason}" for reason, alike in codes.items())
     gate.reason = f"It could not be measured in {len(gate.given_up)} of {len(gate.regions)} regions ({why})."
     step.end(Verdict.ERROR)
 

@@ -11,7 +11,9 @@ from backend.gates.baseline import COLUMNS
 from backend.gates.models import Gate, GateRun, RunState
 from backend.gates.rounds import Subject, Tally
 from backend.runs.models import Outcome, PendingRun, Run
+from workers.diagnosis.catalogue.failures import why_missed
 from workers.measurement.failure import Blame
+from workers.measurement.messages import MissedReason
 
 # Clocks of two of our processes; the slot of a run is when it was asked for.
 _SLACK = timedelta(minutes=5)
@@ -76,9 +78,10 @@ def _settle(run: GateRun, ended: Run | None, *, is_alive: bool) -> bool:
     elif ended.outcome == Outcome.MEASURED:
         run.state = RunState.MEASURED
         run.values = {column: getattr(ended, column) for column in COLUMNS}
-    elif ended.outcome == Outcome.FAILED and ended.failure_blame != Blame.MONITOR:
-        run.state, run.reason = RunState.FAILED, (ended.failure_detail or "It failed.")[:1_000]
+    elif ended.outcome == Outcome.FAILED:
+        run.state = RunState.NOTHING if ended.failure_blame == Blame.MONITOR else RunState.FAILED
+        run.reason = (ended.failure_detail or "It failed.")[:1_000]
     else:
         run.state = RunState.NOTHING
-        run.reason = (ended.failure_detail or f"Missed: {ended.missed_reason}")[:1_000]
+        run.reason = why_missed(MissedReason(ended.missed_reason or MissedReason.AGENT_LOST))
     return True

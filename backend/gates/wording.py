@@ -1,5 +1,6 @@
 """The sentences of a gate. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from backend.alerts.metrics import METRICS, digits_apart, written
@@ -77,8 +78,10 @@ def undecided_sentence(found: RuleFound) -> str:
     return f"{smallest}; about {found.extra_runs_to_decide:,} more runs would decide."
 
 
-def summary(gate: Gate, rules: Sequence[tuple[GateRule, RuleFound | None]]) -> str:
-    """The one sentence about the whole gate."""
+def summary(
+    gate: Gate, rules: Sequence[tuple[GateRule, RuleFound | None]], failures: Mapping[int, Counter[str]]
+) -> str:
+    """The one sentence about the whole gate. `failures` are by monitor what its runs failed with."""
     if gate.reason:
         return gate.reason
     if gate.phase == Phase.BEFORE:
@@ -89,7 +92,16 @@ def summary(gate: Gate, rules: Sequence[tuple[GateRule, RuleFound | None]]) -> s
         return f"All {len(deciding)} rules hold: {_short(deciding)}."
     rule, found = min(of_verdict or deciding, key=_worst)
     others = len(of_verdict) - 1
-    return rule_sentence(rule, found) + (f" {others} more like it." if others > 0 else "")
+    why = _why(failures.get(rule.monitor_id, Counter())) if rule.verdict == Verdict.ERROR else ""
+    return rule_sentence(rule, found) + (f" {others} more like it." if others > 0 else "") + why
+
+
+def _why(reasons: Counter[str]) -> str:
+    """What runs failed with, for the end of the sentence that says that they did."""
+    if not reasons:
+        return ""
+    ((reason, _),) = reasons.most_common(1)
+    return f" {'The reason' if len(reasons) == 1 else 'Most often'}: {reason.removesuffix('.')}."
 
 
 def _short(rules: Iterable[tuple[GateRule, RuleFound | None]]) -> str:

@@ -13,7 +13,7 @@ from backend.web.waterfall.axis import MarkKey
 from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, segments_of
 from backend.web.waterfall.text import printable
-from workers.diagnosis.catalogue.failures import advice_on, advice_on_missed
+from workers.diagnosis.catalogue.failures import advice_on, advice_on_missed, why_missed
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import (
@@ -55,16 +55,6 @@ _BLAMES = {
 }
 # The legs of a site's pair (workers.measurement.pair).
 _LEGS = {Leg.A: "CDN", Leg.B: "Origin"}
-_MISSED = {
-    MissedReason.SERVICE_DOWN: "The service was down when this run was due.",
-    MissedReason.NO_AGENT: "No agent of this region was running.",
-    MissedReason.QUEUE_FULL: "The region had more work than its agents could do in time.",
-    MissedReason.AGENT_LOST: "The agent that held this run disappeared, twice.",
-    MissedReason.LATE: "The run could not start in its time.",
-    MissedReason.CANCELLED: "The monitor was paused, changed or deleted before this run could start.",
-    MissedReason.SETTINGS_UNREADABLE: "The monitor's request headers or page options could not be read: no key of "
-    "FIRSTBYTE_FERNET_KEYS opens them.",
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +133,7 @@ def missed_verdict(reason: MissedReason) -> Verdict:
     return Verdict(
         level="warn",
         title="This run did not take place",
-        text=f"{_MISSED[reason]} It says nothing about the site.",
+        text=f"{why_missed(reason)} It says nothing about the site.",
         advice=advice_on_missed(reason),
     )
 

@@ -119,7 +119,7 @@ class GateRuns(Out):
 
 
 class GateLine(Out):
-    """A gate in a list."""
+    """A gate in a list. `summary` is the verdict in words; where runs failed too often for one, it says with what."""
 
     id: UUID
     site: UUID

@@ -9,12 +9,14 @@ from django.utils import timezone
 
 from backend.gates.collecting import collect
 from backend.gates.models import Gate, RunState
-from backend.gates.questions import AskedRule
+from backend.gates.questions import AskedRule, Runs
 from backend.gates.steps import step
-from backend.gates.tests.world import REGIONS, World, failing
+from backend.gates.tests.world import REGIONS, TEN, World, failing
 from backend.runs.models import PendingRun, Run
 from backend.runs.tests.factories import make_region
-from workers.measurement.messages import Missed, MissedReason
+from workers.diagnosis.catalogue.failures import why_missed
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.messages import Failed, Missed, MissedReason, Outcome
 
 pytestmark = pytest.mark.django_db
 
@@ -86,8 +88,39 @@ def test_a_site_that_is_down_ends_it_early_and_says_why(world: World) -> None:
     world.history()
     gate = world.play(world.ask(), failing)
     assert (gate.verdict, world.view(gate).exit_code) == ("error", 4)
-    assert "runs failed; at most 30 % may." in gate.summary
+    assert "runs failed; at most 30 % may. The reason: The server refused the connection: 203.0.113.7." in gate.summary
     assert gate.runs.count() <= len(REGIONS) * 3
+
+
+def test_of_several_reasons_the_summary_of_an_error_says_the_one_that_was_met_most_often(world: World) -> None:
+    world.history()
+    calls: list[str] = []
+
+    def fails_differently(run: PendingRun) -> Outcome:
+        calls.append(run.region.code)
+        kind = FailureKind.DNS_NOT_FOUND if len(calls) == 1 else FailureKind.CONNECT_TIMEOUT
+        return Failed(failure=failure(kind))
+
+    gate = world.play(world.ask(runs=Runs(discard_first=0)), fails_differently)
+    assert gate.summary.endswith(f"at most 30 % may. Most often: {failure(FailureKind.CONNECT_TIMEOUT).detail}")
+
+
+def test_an_error_is_told_with_the_failures_of_the_monitor_that_it_is_about(world: World) -> None:
+    world.history()
+    world.history(kind="page")
+    page = AskedRule(metric="lcp", max_change_pct=10)
+
+    def page_fails(run: PendingRun) -> float | Outcome:
+        return Failed(failure=failure(FailureKind.PAGE_CRASHED)) if run.kind == "page" else 1.0
+
+    gate = world.play(world.ask(TEN, page), page_fails)
+    assert (gate.verdict, gate.summary.startswith("Largest paint: ")) == ("error", True)
+    assert gate.summary.endswith(f"The reason: {failure(FailureKind.PAGE_CRASHED).detail}")
+
+
+def test_what_could_not_be_compared_is_not_put_down_to_runs_that_failed(world: World) -> None:
+    gate = world.play(world.ask(), failing)
+    assert (gate.verdict, "The reason" in gate.summary) == ("error", False)
 
 
 def test_a_few_failures_are_told_and_do_not_decide(world: World) -> None:
@@ -149,7 +182,27 @@ def test_a_region_that_misses_again_and_again_is_left_out(world: World) -> None:
 
     gate = world.play(world.ask(), never_in_eu)  # type: ignore[arg-type]  # a float or an outcome
     assert gate.verdict == "pass"
-    assert gate.warnings == ["eu is left out: its runs are missed again and again."]
+    why = "“The region had more work than its agents could do in time”"
+    assert gate.warnings == [f"eu is left out: its runs are missed again and again: {why}."]
+    assert "eu is left out" not in gate.summary
+
+
+def test_where_all_regions_miss_again_and_again_the_error_says_why(world: World) -> None:
+    world.history()
+    gate = world.play(world.ask(), lambda run: Failed(failure=failure(FailureKind.BROWSER_FAILED)))
+    assert gate.verdict == "error"
+    why = "“The browser of this region could not be used”"
+    assert gate.summary.endswith(f" regions (ap, eu, us: its runs are missed again and again: {why}).")
+
+
+@pytest.mark.parametrize("reason", list(MissedReason))
+def test_a_missed_run_says_in_a_sentence_why_it_says_nothing(world: World, reason: MissedReason) -> None:
+    world.history()
+    gate = world.ask()
+    step()
+    world.answer_all(lambda run: Missed(reason=reason))
+    collect(gate)
+    assert set(gate.runs.values_list("reason", flat=True)) == {why_missed(reason)}
 
 
 def test_a_second_attempt_counts_for_the_first(world: World) -> None:

@@ -1,4 +1,4 @@
-"""What to do about a run that failed or did not take place: what to look at, never a cause that nobody saw."""
+"""What to do about a run that failed or was missed: what to look at, never a cause that nobody saw."""
 
 from workers.measurement.failure import Failure, FailureKind, failure
 from workers.measurement.messages import MissedReason
@@ -74,18 +74,37 @@ _ADVICE: dict[FailureKind, str] = {
     "logs say why.",
     FailureKind.INTERNAL_ERROR: "Test it again. If it stays, the log of the region's agent says more.",
 }
-_ADVICE_ON_MISSED: dict[MissedReason, str] = {
-    MissedReason.SERVICE_DOWN: "Look into the logs of the service's scheduler and of its broker at the time of this "
-    "run.",
-    MissedReason.NO_AGENT: "Start an agent of this region: the page of regions says when each was last heard of.",
-    MissedReason.QUEUE_FULL: "Where it happens again, start another agent in this region, or measure less often from "
-    "it.",
-    MissedReason.AGENT_LOST: "Look into the logs of this region's agents at the time of this run, and whether they "
-    "reach the service.",
-    MissedReason.LATE: "Look at the clocks of this region's agents. Where they are right and it happens again, start "
-    "another agent, or measure less often from this region.",
-    MissedReason.CANCELLED: "Nothing, where that was meant. The audit log says who changed what.",
-    MissedReason.SETTINGS_UNREADABLE: "Open the monitor's settings: that page says what to do.",
+# Why, and what to do.
+_MISSED: dict[MissedReason, tuple[str, str]] = {
+    MissedReason.SERVICE_DOWN: (
+        "The service was down when this run was due.",
+        "Look into the logs of the service's scheduler and of its broker at the time of this run.",
+    ),
+    MissedReason.NO_AGENT: (
+        "No agent of this region was running.",
+        "Start an agent of this region: the page of regions says when each was last heard of.",
+    ),
+    MissedReason.QUEUE_FULL: (
+        "The region had more work than its agents could do in time.",
+        "Where it happens again, start another agent in this region, or measure less often from it.",
+    ),
+    MissedReason.AGENT_LOST: (
+        "The agent that held this run disappeared, twice.",
+        "Look into the logs of this region's agents at the time of this run, and whether they reach the service.",
+    ),
+    MissedReason.LATE: (
+        "The run could not start in its time.",
+        "Look at the clocks of this region's agents. Where they are right and it happens again, start another agent, "
+        "or measure less often from this region.",
+    ),
+    MissedReason.CANCELLED: (
+        "The monitor was paused, changed or deleted before this run could start.",
+        "Nothing, where that was meant. The audit log says who changed what.",
+    ),
+    MissedReason.SETTINGS_UNREADABLE: (
+        "The monitor's request headers or page options could not be read: no key of FIRSTBYTE_FERNET_KEYS opens them.",
+        "Open the monitor's settings: that page says what to do.",
+    ),
 }
 
 
@@ -94,6 +113,11 @@ def advice_on(failed: Failure) -> str:
     return _ADVICE[failed.kind] if failed.blame is failure(failed.kind).blame else ""
 
 
+def why_missed(reason: MissedReason) -> str:
+    """Why a run did not take place, in a sentence."""
+    return _MISSED[reason][0]
+
+
 def advice_on_missed(reason: MissedReason) -> str:
     """What to do about a run that did not take place."""
-    return _ADVICE_ON_MISSED[reason]
+    return _MISSED[reason][1]
