@@ -162,9 +162,16 @@ def disable(channel: Channel, reason: str, now: datetime) -> None:
 
 
 def drop_waiting(channel: Channel, reason: str, now: datetime) -> None:
-    """Notes what still waited for a channel as not told: old news must not come in a flood when it is back."""
+    """Notes what still waited for a channel as not told: old news must not come in a flood when it is back.
+
+    The reason takes the place of what the other side answered to an earlier try, its status included.
+    """
     Delivery.objects.filter(channel=channel, state=DeliveryState.WAITING).update(
-        state=DeliveryState.DROPPED, answer=(reason or SWITCHED_OFF)[:MAX_ANSWER_CHARS], ended_at=now, lease_until=None
+        state=DeliveryState.DROPPED,
+        status=None,
+        answer=(reason or SWITCHED_OFF)[:MAX_ANSWER_CHARS],
+        ended_at=now,
+        lease_until=None,
     )
 
 

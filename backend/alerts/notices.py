@@ -11,7 +11,7 @@ from backend.accounts.models import Organisation
 from backend.alerts.message import Message
 from backend.alerts.models import Channel, Delivery, DeliveryState, Notice
 
-SWITCHED_OFF = "The channel is switched off."
+SWITCHED_OFF = "The channel was switched off."
 
 
 @transaction.atomic

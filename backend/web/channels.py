@@ -10,6 +10,7 @@ from backend.web.verdict import Verdict
 from backend.web.waterfall.text import printable
 
 _GOOD = frozenset({DeliveryState.DELIVERED, DeliveryState.DIGESTED})
+_WAS_OFF = "It was switched off at that time."
 
 
 def is_failing(row: ChannelRow) -> bool:
@@ -17,10 +18,16 @@ def is_failing(row: ChannelRow) -> bool:
     return row.enabled and row.last is not None and row.last.state not in _GOOD
 
 
+def _was_off(row: ChannelRow) -> bool:
+    """Whether the last message was left unsent, since the channel was switched off then."""
+    return row.last is not None and row.last.state is DeliveryState.DROPPED
+
+
 def verdict_of(rows: Sequence[ChannelRow]) -> Verdict:
     """Does every alert reach somebody?"""
     gone = [row for row in rows if row.disabled_reason]
-    failing = [row for row in rows if is_failing(row)]
+    unsent = [row for row in rows if is_failing(row) and _was_off(row)]
+    failing = [row for row in rows if is_failing(row) and not _was_off(row)]
     working = [row for row in rows if row.enabled]
     if gone:
         text = f"It answered “{printable(gone[0].disabled_reason, 200)}”. Give it a new address to switch it on again."
@@ -29,6 +36,8 @@ def verdict_of(rows: Sequence[ChannelRow]) -> Verdict:
         last = failing[0].last
         text = _answer(last.status, last.answer, "The last answer") if last else ""
         return Verdict(level="warn", title=f"{_names(failing)} did not take the last message", text=text)
+    if unsent:
+        return Verdict(level="warn", title=f"The last message to {_names(unsent)} was not sent", text=_WAS_OFF)
     if not working:
         return Verdict(level="warn", title="Nobody is told", text="Every channel is switched off.")
     untried = [row for row in working if row.last is None]
@@ -56,8 +65,7 @@ def verdict_of_one(channel: Channel, log: Sequence[DeliveryRow]) -> Verdict:
     if last.state is DeliveryState.WAITING and last.status is None and not last.answer:
         return Verdict(level="warn", title="The last message is on its way", text="")
     if last.state is DeliveryState.DROPPED:
-        text = "It was switched off at that time."
-        return Verdict(level="warn", title="The last message was not sent", text=text)
+        return Verdict(level="warn", title="The last message was not sent", text=_WAS_OFF)
     answer = _answer(last.status, last.answer, "The last answer")
     if last.state is DeliveryState.WAITING:
         return Verdict(level="warn", title="The last message has not arrived yet; it is tried again", text=answer)

@@ -170,6 +170,36 @@ def test_a_channels_page_says_what_became_of_its_last_message(
     assert ("What to do:" in verdict) is (last["state"] == "failed")
 
 
+def test_what_was_not_sent_since_the_channel_was_off_is_told_as_such_once_it_is_on_again(
+    client: Client, alice: Member
+) -> None:
+    """The other side's status of an earlier try is no part of it, and the channel is not off any more."""
+    channel = make_channel(alice)
+    message = Message(event=Event.TEST, severity=Severity.INFO, title="A test", at=timezone.now())
+    tell(organisation=alice.organisation, about=channel.public_id, message=message, channels=[channel])
+    Delivery.objects.update(attempts=2, status=503, answer="Service unavailable")
+    send(client, alice, "channel_switch", channel.public_id)
+    _, text = send(client, alice, "channel_switch", channel.public_id, on="1")
+    shown = text[text.index('<section class="verdict') :]
+    assert "<h2>The last message to ops-acme was not sent</h2><p>It was switched off at that time.</p>" in shown
+    assert "</span> Not sent</span>" in shown
+    assert "The channel was switched off." in shown
+    for said in ("503", "did not take", "Failing", "is switched off"):
+        assert said not in shown
+    log = look(client, alice, "channel", channel.public_id)
+    assert (log.count("The channel was switched off."), "503" in log) == (1, False)
+
+
+def test_a_channel_that_refused_is_told_before_one_that_was_off(client: Client, alice: Member) -> None:
+    for name, last in (("a", {"state": "dropped"}), ("b", {"state": "failed", "status": 500, "answer": "Ouch"})):
+        channel = make_channel(alice, name)
+        message = Message(event=Event.TEST, severity=Severity.INFO, title="A test", at=timezone.now())
+        tell(organisation=alice.organisation, about=channel.public_id, message=message, channels=[channel])
+        Delivery.objects.filter(channel=channel).update(attempts=1, **last)
+    text = look(client, alice, "channels")
+    assert "<h2>b did not take the last message</h2><p>The last answer: 500 Ouch</p>" in text
+
+
 def test_switching_changing_and_deleting(client: Client, alice: Member) -> None:
     channel = make_channel(alice)
     _, text = send(client, alice, "channel_switch", channel.public_id)
