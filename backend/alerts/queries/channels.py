@@ -41,11 +41,15 @@ class ChannelRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryRow:
-    """One line of a delivery log. `place` is its place in the order: the larger, the newer."""
+    """One line of a delivery log. `place` is its place in the order: the larger, the newer.
+
+    `channel_id` is None once the channel is deleted, whose name stays.
+    """
 
     place: int
     public_id: UUID
     channel: str
+    channel_id: UUID | None
     title: str
     event: str
     state: DeliveryState
@@ -109,6 +113,7 @@ def line_of(delivery: Delivery) -> DeliveryRow:
         place=delivery.pk,
         public_id=delivery.public_id,
         channel=delivery.channel_name,
+        channel_id=None if delivery.channel is None else delivery.channel.public_id,
         title=message.title,
         event=message.event.value,
         state=state,

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from backend.alerts.actions.channels import switch_channel
+from backend.alerts.actions.channels import delete_channel, switch_channel
 from backend.alerts.message import Event, Message, Severity
 from backend.alerts.models import Delivery, Incident, Trend, Watch
 from backend.alerts.notices import tell
@@ -202,6 +202,12 @@ def test_who_was_told_is_in_the_verdict_and_the_log(world: World, look: Look) ->
     text = look(world.member, path_of(incident))
     assert "ops-acme was told." in text
     assert "200 ok" in text
+    page = reverse("web:channel", args=[channel.public_id])
+    assert f'<a href="{page}">ops-acme</a>' in text
+    delete_channel(actor=None, channel=channel)
+    text = look(world.member, path_of(incident))
+    assert "200 ok" in text
+    assert "<a" not in text[text.index("<h2>Delivery log</h2>") : text.index("</table>", text.index("Delivery log"))]
 
 
 def test_instants_in_titles_and_sentences_are_the_readers_as_all_others_on_the_page_are(
