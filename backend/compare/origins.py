@@ -14,15 +14,23 @@ def other_leg(cdn: Target, origin: str) -> PairTarget:
     the CDN's own. A host, or a URL that ends in a slash, is put before the asset's path. Any other URL is the asset.
     """
     origin = origin.strip()
-    if _is_address(origin):
-        check_dial_address(origin)
+    target = check_origin(origin, cdn.scheme)
+    if target is None:
         return check_pair_target(PairTarget(url=cdn.url, address=origin))
-    target = check_target(origin if "://" in origin else f"{cdn.scheme}://{origin}")
     is_prefix = target.path.endswith("/") and "?" not in target.path
     url = target.url + cdn.path[1:] if is_prefix else target.url
     if url == cdn.url:
         raise TargetError("The origin must be another address than the CDN's.")
     return check_pair_target(PairTarget(url=url))
+
+
+def check_origin(origin: str, scheme: str = "https") -> Target | None:
+    """What can be said against an origin without knowing the asset; None for an address. Raises TargetError."""
+    origin = origin.strip()
+    if _is_address(origin):
+        check_dial_address(origin)
+        return None
+    return check_target(origin if "://" in origin else f"{scheme}://{origin}")
 
 
 def _is_address(text: str) -> bool:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from backend.compare.models import MAX_NAME_CHARS
-from backend.compare.origins import other_leg
+from backend.compare.origins import check_origin, other_leg
 from backend.faults import InvalidError
 from backend.sites.keeping import without_headers
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S, InvalidMonitorError, MonitorSettings, defaults
@@ -73,9 +73,11 @@ def _cdn(draft: PairingDraft, faults: dict[str, str]) -> Target | None:
 def _other(cdn: Target | None, draft: PairingDraft, faults: dict[str, str]) -> PairTarget | None:
     if not draft.origin.strip() or len(draft.origin) > MAX_URL_CHARS:
         faults["origin"] = "Say where the origin is: its host, a URL or an IP address."
-    elif cdn is not None:
-        try:
+        return None
+    try:
+        if cdn is not None:
             return other_leg(cdn, draft.origin)
-        except TargetError as error:
-            faults["origin"] = str(error)
+        check_origin(draft.origin)
+    except TargetError as error:
+        faults["origin"] = str(error)
     return None

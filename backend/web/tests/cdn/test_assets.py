@@ -144,6 +144,16 @@ def test_a_leg_that_failed_is_called_what_it_is(world: World, show: Show) -> Non
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("origin", ["10.0.0.1", "nonsense nonsense"])
+def test_what_is_wrong_with_either_address_is_said_at_once(client: Client, world: World, origin: str) -> None:
+    sent = {"cdn_url": "http://10.0.0.1/x", "interval_s": "300"}
+    address = reverse("web:pairing_add", args=[world.site.public_id])
+    for said, faults in ((origin, 2), ("www.shop.example", 1)):
+        text = client.post(address, sent | {"origin": said}).content.decode()
+        assert text.count('aria-invalid="true"') == faults
+
+
+@pytest.mark.django_db
 def test_an_asset_is_named_changed_and_deleted(client: Client, world: World, bob: Member, show: Show) -> None:
     client.force_login(bob.user)
     address = reverse("web:pairing_add", args=[world.site.public_id])
