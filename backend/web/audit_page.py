@@ -6,8 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.forms import Form
+
 from backend.accounts.audit_log import Act
 from backend.accounts.sign_ins import REFUSED
+from backend.web.forms.cdn import PairingForm
+from backend.web.forms.sites import MonitorForm
 from backend.web.times import as_read, exact
 from backend.web.waterfall.text import printable
 
@@ -73,6 +77,17 @@ _VOWELS = "aeiou"
 _NAMES = ("name", "email", "code", "file")
 _ELSEWHERE = frozenset({"before", "after", "token", *_NAMES})
 _MAX_VALUE_CHARS = 200
+# What forms call a setting, where that is a name within a line too: “Every … seconds” is none.
+_FORMS: tuple[tuple[type[Form], tuple[str, ...]], ...] = (
+    (MonitorForm, ("url", "profile", "accepted_status", "body_text")),
+    (PairingForm, ("cdn_url",)),
+)
+_LABELS = {
+    name: label[:1].lower() + label[1:]
+    for form, names in _FORMS
+    for name in names
+    if (label := str(form.base_fields[name].label))
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,13 +144,15 @@ def _details(detail: Mapping[str, object], names: Mapping[str, str]) -> Iterator
             told = _at(value) if key.endswith("_at") else names.get(str(value)) or _value(value)
             if key == "changed" and isinstance(value, list):
                 told = ", ".join(_field(str(one)) for one in value)
-            yield f"{key.replace('_', ' ')}: {told}"
+            yield f"{_field(key)}: {told}"
     if "before" in detail and "after" in detail:
         yield from _changes(detail["before"], detail["after"])
 
 
 def _field(name: str) -> str:
     """A setting as its form calls it, or nearly: `interval_s` is the interval."""
+    if name in _LABELS:
+        return _LABELS[name]
     return printable(name.removesuffix("_s").replace("_", " "), _MAX_VALUE_CHARS)
 
 

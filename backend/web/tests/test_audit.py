@@ -24,7 +24,7 @@ from backend.sites import actions as sites
 from backend.web.audit_page import KINDS, said
 from backend.web.tests.browsing import browsing
 from backend.web.tests.incidents import TITLE, make_incident, make_rule
-from backend.web.tests.world import World, make_channel, make_gate, make_token
+from backend.web.tests.world import World, make_channel, make_gate, make_pairing, make_token
 from backend.web.views.audit import SHOWN
 
 pytestmark = pytest.mark.django_db
@@ -105,7 +105,7 @@ def test_settings_are_named_in_words(signed_in: Client, world: World) -> None:
     user, home = world.member.user, world.member.organisation
     changed = ["interval_s", "body_text"]
     record("change_monitor", world.monitor("probe"), actor=user, organisation=home, name="Shop", changed=changed)
-    assert "changed: interval, body text" in text_of(signed_in)
+    assert "changed: interval, text that must be there" in text_of(signed_in)
 
 
 def test_each_act_on_a_channel_names_it(signed_in: Client, world: World) -> None:
@@ -219,3 +219,11 @@ def test_the_page_is_accessible_in_every_look(world: World, server: LiveServer) 
     with browsing(world, server) as site:
         site.look_over(reverse("web:audit"))
         assert site.complaints == []
+
+
+def test_addresses_are_called_what_their_forms_call_them(signed_in: Client, world: World) -> None:
+    make_pairing(world.site)
+    text = text_of(signed_in)
+    assert "address: https://shop.example/" in text
+    assert "asset at the CDN: https://cdn.shop.example/app.js" in text
+    assert "url:" not in text
