@@ -83,5 +83,5 @@ def _settle(run: GateRun, ended: Run | None, *, is_alive: bool) -> bool:
         run.reason = (ended.failure_detail or "It failed.")[:1_000]
     else:
         run.state = RunState.NOTHING
-        run.reason = why_missed(MissedReason(ended.missed_reason or MissedReason.AGENT_LOST))
+        run.reason = why_missed(MissedReason(ended.missed_reason)) if ended.missed_reason else "The run was missed."
     return True
