@@ -1,7 +1,7 @@
 """Sites that become slower, from stored runs to what is told."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import timedelta
 from uuid import uuid4
 
@@ -12,7 +12,7 @@ from backend.alerts.actions.incidents import accept
 from backend.alerts.actions.rules import RuleSettings, change_rule
 from backend.alerts.models import Rule, Trend
 from backend.alerts.queries.sight import sight
-from backend.alerts.tests.world import World, make_world, only_incident, titles, told
+from backend.alerts.tests.world import World, make_world, only_incident, put_like, titles, told
 from backend.alerts.upkeep import tidy
 from backend.cast import Member
 from backend.runs.models import PendingRun, Run, Schedule
@@ -37,14 +37,14 @@ class Site:
         self.tls_us = 30_000
         self.began = self.world.now
         ensure_partitions(self.began - timedelta(days=8))
-        Run.objects.bulk_create(run for step in range(-4 * 288, 0) for run in self._measured(step, usual))
+        self._put(range(-4 * 288, 0), usual)
         self.look()
 
     def pass_time(self, minutes: int, wait: Wait, *, look: bool = True) -> None:
         steps = minutes // 5
         for _ in range(steps):
             step = round((self.world.now - self.began) / STEP)
-            Run.objects.bulk_create(self._measured(step, wait))
+            self._put([step], wait)
             self.world.now += STEP
             if look:
                 self.look()
@@ -54,28 +54,39 @@ class Site:
         Trend.objects.update(due_at=self.world.now)
         trends.step(lambda: self.world.now)
 
-    def _measured(self, step: int, wait: Wait) -> Iterator[Run]:
-        """The run of each region, a third of a step after one another."""
-        for position, region in enumerate(self.world.regions):
-            passed = step * STEP + position * STEP / 3 + timedelta(seconds=1)
-            wait_us = round(1000 * wait(region.code, passed) * self._random.lognormvariate(0, 0.05))
-            yield Run(
-                run_id=uuid4(),
-                scheduled_for=self.began + passed,
-                monitor_id=self.world.monitor.pk,
-                region_id=region.pk,
-                attempt=1,
-                kind="probe",
-                trigger="schedule",
-                outcome="measured",
-                received_at=self.began + passed,
-                dns_us=8_000,
-                connect_us=20_000,
-                tls_us=self.tls_us,
-                wait_us=wait_us,
-                download_us=5_000,
-                ttfb_us=28_000 + self.tls_us + wait_us,
-            )
+    def _put(self, steps: Iterable[int], wait: Wait) -> None:
+        """The runs of these steps, those of the regions a third of a step after one another."""
+        drawn = [
+            (self.began + passed, region.pk, round(1000 * wait(region.code, passed) * self._noise()))
+            for step in steps
+            for position, region in enumerate(self.world.regions)
+            for passed in [step * STEP + position * STEP / 3 + timedelta(seconds=1)]
+        ]
+        at, regions, waits = (list(column) for column in zip(*drawn, strict=True))
+        columns = {
+            "scheduled_for": at,
+            "received_at": at,
+            "region_id": regions,
+            "wait_us": waits,
+            "ttfb_us": [28_000 + self.tls_us + wait_us for wait_us in waits],
+        }
+        run = Run(
+            run_id=uuid4(),
+            monitor_id=self.world.monitor.pk,
+            attempt=1,
+            kind="probe",
+            trigger="schedule",
+            outcome="measured",
+            dns_us=8_000,
+            connect_us=20_000,
+            tls_us=self.tls_us,
+            download_us=5_000,
+            **{name: values[0] for name, values in columns.items()},
+        )
+        put_like(run, **columns)
+
+    def _noise(self) -> float:
+        return self._random.lognormvariate(0, 0.05)
 
 
 def usual(region: str, passed: timedelta) -> float:
