@@ -9,9 +9,11 @@ COPY workers/requirements.txt /tmp/
 RUN python3 -m venv /opt/venv && /opt/venv/bin/pip install --no-cache-dir --require-hashes -r /tmp/requirements.txt
 
 FROM python
-# libatomic1 is for the driver that Playwright brings.
+# libatomic1 is for the driver that Playwright brings. DejaVu is fontconfig's usual font for text: without it system-ui is
+# drawn in Liberation Mono.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends chromium-headless-shell fonts-liberation fonts-noto-color-emoji libatomic1 nftables tini \
+ && apt-get install -y --no-install-recommends chromium-headless-shell \
+    fonts-dejavu-core fonts-liberation fonts-noto-color-emoji libatomic1 nftables tini \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10002 --home-dir /var/lib/firstbyte firstbyte \
  && install -d -o firstbyte -g firstbyte -m 0700 /var/lib/firstbyte /var/lib/firstbyte/spool

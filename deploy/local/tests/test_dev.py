@@ -21,6 +21,7 @@ PRESENT = {
     "libnginx-mod-http-js": "usr/lib/nginx/modules/ngx_http_js_module.so",
     "chromium": "usr/lib/chromium/chromium",
     "chromium-headless-shell": "usr/lib/chromium/chromium-headless-shell",
+    "fonts-dejavu-core": "usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
     "fonts-liberation": "usr/share/fonts/truetype/liberation/x.ttf",
     "fonts-noto-color-emoji": "usr/share/fonts/truetype/noto/NotoColorEmoji.ttf",
     "ca-certificates": "etc/ssl/certs/ca-certificates.crt",
