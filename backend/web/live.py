@@ -44,7 +44,7 @@ class LiveRun:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Live:
     """The whole page. `eta_s` is a guess of what is left; None when there is nothing to guess from.
-    `first_result` is the address of what was measured first, else of what failed first.
+    `first_result` is the address of the first in the list that was measured, else of the first that failed.
 
     `phases_of` names the phases that the page draws: by their run, and by themselves too while that has not ended.
     """
