@@ -1,8 +1,11 @@
-"""Where the level of a series changed: exact optimal partitioning with pruning, on normal scores.
+"""Where the level of a series changed: exact optimal partitioning, on normal scores.
 
-PELT (Killick, Fearnhead and Eckley, JASA 2012) with squared error on van der Waerden scores: a spike is only the
+Squared error (Jackson and others, IEEE Signal Processing Letters 2005) of van der Waerden scores: a spike is only the
 highest rank, however high it is. A change has to pay PENALTY times the logarithm of the length times the long-run
 variance, so that slow noise is not taken for changes.
+
+For each end all starts are looked at. To leave out those that are of no use any more, as PELT does, takes four times
+as long for a thousand values, and no less for 50,000 (measured): a row of numbers costs less than a choice of it.
 """
 
 from collections.abc import Sequence
@@ -90,23 +93,16 @@ def partition(scores: Floats, penalty: float) -> list[int]:
     """The starts of the segments but the first that make squared error, plus `penalty` for each start, least."""
     count = scores.size
     sums = np.concatenate(([0.0], np.cumsum(scores)))
+    lengths = np.arange(count, 0, -1.0)
     best = np.full(count + 1, np.inf)
     best[0] = -penalty
     last = np.zeros(count + 1, dtype=np.intp)
-    starts, ends = np.array([0], dtype=np.intp), np.array([count + 1], dtype=np.intp)
     for end in range(MIN_SEGMENT, count + 1):
+        starts = end + 1 - MIN_SEGMENT
         # The sum of squares of all values is the same for every partition and left out.
-        costs = best[starts] - (sums[end] - sums[starts]) ** 2 / (end - starts)
-        chosen = int(np.argmin(costs))
-        best[end] = costs[chosen] + penalty
-        last[end] = starts[chosen]
-        # A start that a segment ending here beats is of no use once another whole segment fits behind.
-        ends[costs > best[end]] = np.minimum(ends[costs > best[end]], end + MIN_SEGMENT)
-        kept = ends > end + 1
-        opened = end + 1 - MIN_SEGMENT
-        starts, ends = starts[kept], ends[kept]
-        if opened >= MIN_SEGMENT:
-            starts, ends = np.append(starts, opened), np.append(ends, count + 1)
+        costs = best[:starts] - (sums[end] - sums[:starts]) ** 2 / lengths[count - end :][:starts]
+        last[end] = costs.argmin()
+        best[end] = costs[last[end]] + penalty
     return _walk_back(last)
 
 

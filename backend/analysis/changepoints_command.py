@@ -19,7 +19,7 @@ example:
 
 exit codes: 0 answered, 2 the document is wrong (stderr names the field)
 """
-# So many take most of a minute when nothing changed.
+# So many take some ten seconds.
 MAX_VALUES = 50_000
 
 _Value = Annotated[float, Field(allow_inf_nan=False)]

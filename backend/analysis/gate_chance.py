@@ -7,7 +7,7 @@ Scatter that outliers do not move says nothing of it. So a gate also asks histor
 import numpy as np
 
 from backend.analysis.gate_estimate import Sides
-from backend.analysis.noise import Floats
+from backend.analysis.noise import Floats, medians
 
 # So many picks tell one in a thousand from one in a hundred. The same ones every time: a verdict is no lottery.
 _PICKS, _AT_ONCE, _SEED = 2_000, 500, 20_260_101
@@ -31,5 +31,5 @@ def _shifts(history: Floats, size: int, random: np.random.Generator) -> Floats:
     for _ in range(_PICKS // _AT_ONCE):
         picks = random.choice(history, size=(_AT_ONCE, size))
         differences = picks[:, :, None] - typical[None, None, :]
-        parts.append(np.median(differences.reshape(_AT_ONCE, -1), axis=1))
+        parts.append(medians(differences.reshape(_AT_ONCE, -1)))
     return np.concatenate(parts)

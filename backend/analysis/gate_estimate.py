@@ -8,7 +8,7 @@ import numpy as np
 
 from backend.analysis.gate_noise import Noise, noise_of, unseen_variance
 from backend.analysis.gate_types import MIN_HISTORY, Values
-from backend.analysis.noise import Floats
+from backend.analysis.noise import Floats, median
 
 MAX_FAILED_PART = 0.3
 # What an estimate by medians loses against one by means.
@@ -154,7 +154,7 @@ def _shift(before: Floats, after: Floats) -> float:
 def centre(values: Floats) -> float:
     """The median of all means of two."""
     first, second = np.triu_indices(values.size)
-    return float(np.median((values[first] + values[second]) / 2))
+    return median((values[first] + values[second]) / 2)
 
 
 def logarithms(values: Values, offset: float) -> dict[str, Floats]:

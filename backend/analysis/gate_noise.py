@@ -11,7 +11,7 @@ from math import sqrt
 
 import numpy as np
 
-from backend.analysis.noise import Floats, scatter
+from backend.analysis.noise import Floats, median, scatter
 
 # Values that follow each other and are taken for one batch.
 BLOCK = 5
@@ -73,7 +73,7 @@ def unseen_variance(noise: Noise, fresh: Sequence[Floats]) -> float:
     """
     limits = _CLIP * noise.run_sds
     squares = [
-        float((np.clip(values - np.median(values), -limit, limit) ** 2).sum())
+        float((np.clip(values - median(values), -limit, limit) ** 2).sum())
         for values, limit in zip(fresh, limits, strict=True)
     ]
     freedom = max(sum(values.size - 1 for values in fresh), 1)
@@ -83,7 +83,7 @@ def unseen_variance(noise: Noise, fresh: Sequence[Floats]) -> float:
 
 
 def _scales(regions: Sequence[Floats]) -> Floats:
-    deviations = [values - np.median(values) for values in regions]
+    deviations = [values - median(values) for values in regions]
     together = scatter(np.concatenate(deviations))
     scales = [scatter(values) if values.size >= _FEW else together for values in regions]
     return np.maximum(scales, LEAST_SD)
@@ -91,7 +91,7 @@ def _scales(regions: Sequence[Floats]) -> Floats:
 
 def _blocks(values: Floats, scale: float) -> Floats:
     """The newest whole blocks as rows, outliers pulled in."""
-    middle = np.median(values)
+    middle = median(values)
     clipped = np.clip(values, middle - _CLIP * scale, middle + _CLIP * scale)
     return clipped[values.size % BLOCK :].reshape(-1, BLOCK)
 

@@ -21,6 +21,14 @@ def median(values: Floats) -> float:
     return float(ranked[(ranked.size - 1) // 2] + ranked[ranked.size // 2]) / 2
 
 
+def medians(rows: Floats) -> Floats:
+    """Of each row, as numpy's, which looks for missing values besides and takes twice as long and longer."""
+    middle = rows.shape[1] // 2
+    parted = np.partition(rows, middle, axis=1)
+    upper: Floats = parted[:, middle]
+    return upper if rows.shape[1] % 2 else (parted[:, :middle].max(axis=1) + upper) / 2
+
+
 def mad_sd(values: Floats) -> float:
     """The standard deviation that a normal distribution with the same median absolute deviation has."""
     return median(np.abs(values - median(values))) / MAD_OF_SD

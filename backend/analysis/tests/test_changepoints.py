@@ -89,7 +89,7 @@ def test_the_unit_of_the_values_does_not_matter(values: list[float], factor: flo
 
 @given(st.lists(st.integers(0, 20), min_size=10, max_size=60), st.floats(min_value=0.5, max_value=50))
 def test_the_partition_is_the_best_there_is(values: list[int], penalty: float) -> None:
-    """The oracle tries every last segment of every prefix, and prunes nothing."""
+    """The oracle takes the squares of every last segment of every prefix."""
     scores = np.array(values, dtype=np.float64)
     starts = partition(scores, penalty)
     assert cost_of(scores, starts, penalty) == pytest.approx(best_cost(scores, penalty), abs=1e-6)

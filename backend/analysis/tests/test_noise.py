@@ -6,7 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from backend.analysis.noise import Floats, huber_mean, long_run_variance, mad_sd, median, scatter, variance_of_sums
+from backend.analysis.noise import (
+    Floats,
+    huber_mean,
+    long_run_variance,
+    mad_sd,
+    median,
+    medians,
+    scatter,
+    variance_of_sums,
+)
 
 lists = st.lists(st.floats(min_value=-1e6, max_value=1e6), min_size=1, max_size=100)
 
@@ -25,6 +34,12 @@ def slow_noise(count: int, keep: float, seed: int) -> Floats:
 @given(lists)
 def test_the_median_is_numpys(values: list[float]) -> None:
     assert median(np.array(values)) == pytest.approx(float(np.median(values)), abs=1e-9)
+
+
+@given(st.integers(1, 40), st.integers(1, 20), st.integers(0, 2**32 - 1))
+def test_the_medians_of_rows_are_numpys(width: int, rows: int, seed: int) -> None:
+    values = np.random.default_rng(seed).normal(size=(rows, width)).round(1)
+    assert medians(values) == pytest.approx(np.median(values, axis=1), abs=1e-9)
 
 
 @given(lists)
