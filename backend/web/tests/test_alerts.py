@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from backend.alerts.actions.channels import delete_channel, switch_channel
 from backend.alerts.message import Event, Message, Severity
-from backend.alerts.models import Delivery, Incident, Trend, Watch
+from backend.alerts.models import Delivery, Incident, Watch
 from backend.alerts.notices import tell
 from backend.alerts.wording import clock
 from backend.cast import Member
@@ -35,16 +35,6 @@ def look(client: Client) -> Callable[..., str]:
         return client.get(path).content.decode()
 
     return get
-
-
-@pytest.fixture
-def act(client: Client) -> Callable[..., tuple[int, str]]:
-    def post(who: Member, name: str, incident: Incident, **fields: str) -> tuple[int, str]:
-        client.force_login(who.user)
-        response = client.post(reverse(f"web:incident_{name}", args=[incident.public_id]), fields, follow=True)
-        return response.status_code, response.content.decode()
-
-    return post
 
 
 def test_where_no_site_is_watched_nothing_is_said_to_be_right(look: Callable[..., str], charlie: Member) -> None:
@@ -85,7 +75,6 @@ def path_of(incident: Incident) -> str:
 
 
 Look = Callable[..., str]
-Act = Callable[..., tuple[int, str]]
 
 
 def test_when_nothing_ever_happened_the_page_says_so(world: World, look: Look) -> None:
@@ -129,13 +118,6 @@ def test_what_people_did_is_not_said_to_be_as_old_as_the_alert(world: World, loo
     assert "Open for 3 days. Acknowledged by alice@acme.example. No channel" in look(world.member, path_of(known))
     muted = make_incident(world, opened_at=now - timedelta(days=3), muted_until_recovery=True)
     assert "Open for 3 days. Muted until it has recovered. No channel" in look(world.member, path_of(muted))
-
-
-def test_who_mutes_what_somebody_closed_meanwhile_is_told_so(client: Client, world: World) -> None:
-    over = make_over(world)
-    client.force_login(world.member.user)
-    answer = client.post(reverse("web:incident_mute", args=[over.public_id]), {"length": "hour"}, follow=True)
-    assert (answer.status_code, "It is over already." in answer.content.decode()) == (200, True)
 
 
 def test_what_is_only_watched_stands_beside(world: World, look: Look) -> None:
@@ -297,67 +279,6 @@ def test_the_time_line_says_told_only_of_what_a_channel_has(world: World, look: 
     notice.deliveries.update(state=state)
     incident.events.update(notice=notice)
     assert f"({word})" in look(world.member, path_of(incident))
-
-
-def test_acknowledging_and_taking_it_back(world: World, bob: Member, act: Act) -> None:
-    incident = make_incident(world)
-    _, text = act(bob, "acknowledge", incident, next="list")
-    assert "Acknowledged: no reminders from now on." in text
-    assert f"acknowledged by {bob.user.email}" in text
-    act(bob, "unacknowledge", incident)
-    incident.refresh_from_db()
-    assert incident.acknowledged_at is None
-
-
-@pytest.mark.parametrize("length", ["hour", "recovered", "date"])
-def test_muting_for_an_hour_until_recovery_or_until_a_date(world: World, bob: Member, act: Act, length: str) -> None:
-    bob.user.time_zone = "Asia/Tokyo"
-    bob.user.save()
-    incident = make_incident(world)
-    tomorrow = timezone.now() + timedelta(days=1)
-    local = tomorrow + timedelta(hours=9)
-    act(bob, "mute", incident, length=length, until=f"{local:%Y-%m-%dT%H:%M}" if length == "date" else "")
-    incident.refresh_from_db()
-    if length == "recovered":
-        assert incident.muted_until_recovery
-        return
-    assert incident.muted_until is not None
-    wanted = tomorrow if length == "date" else timezone.now() + timedelta(hours=1)
-    assert abs(incident.muted_until - wanted) < timedelta(minutes=2)
-    act(bob, "unmute", incident)
-    incident.refresh_from_db()
-    assert incident.muted_until is None
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"length": "date", "until": ""}, "Choose until when"),
-        ({"length": "date", "until": "2020-01-01T00:00"}, "Choose a time from now"),
-        ({"length": "date", "until": "soon"}, "Enter a valid date"),
-        ({"length": "ever"}, "Select a valid choice"),
-    ],
-)
-def test_a_mute_that_makes_no_sense_is_said_at_its_field(
-    world: World, act: Act, fields: dict[str, str], words: str
-) -> None:
-    status, text = act(world.member, "mute", make_incident(world), **fields)
-    assert (status, words in text) == (400, True)
-
-
-def test_closing_accepting_and_commenting(world: World, act: Act, look: Look) -> None:
-    incident = make_incident(world)
-    Trend.objects.create(monitor=world.monitor("probe"), due_at=timezone.now())
-    assert act(world.member, "comment", incident, text="We rolled back.")[0] == 200
-    assert act(world.member, "comment", incident, text="")[0] == 400
-    _, text = act(world.member, "accept", incident)
-    assert "what is normal is learned anew" in text
-    assert "We rolled back." in text
-    _, text = act(world.member, "resolve", incident)
-    assert "It is over already." in text
-    second = make_incident(world)
-    act(world.member, "resolve", second)
-    assert "Closed" in look(world.member, "/alerts/?state=over")
 
 
 def test_hostile_names_are_only_text(world: World, look: Look) -> None:
