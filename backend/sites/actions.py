@@ -1,5 +1,6 @@
 """What changes sites and monitors. Only the tables of this app: schedules and runs follow in `runs.actions`."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -14,7 +15,7 @@ from backend.sites.deploys import DeployMarker
 from backend.sites.deploys import validate as validate_deploy
 from backend.sites.keeping import account, with_kept
 from backend.sites.manners import asks_otherwise
-from backend.sites.models import Deploy, Monitor, Site, SiteStatus
+from backend.sites.models import Deploy, Monitor, MonitorVersion, Site, SiteStatus
 from backend.sites.monitor_settings import MonitorSettings, defaults, stored_settings, validate
 from backend.sites.targets import check_pair_target, check_target
 from workers.measurement.messages import Kind
@@ -45,7 +46,8 @@ def create_draft(*, actor: User | None, organisation: Organisation, url: str) ->
     site = Site.objects.create(
         organisation=organisation, name=target.host[:MAX_NAME_CHARS], url=target.url, created_by=actor
     )
-    Monitor.objects.bulk_create(_new_monitor(site, kind) for kind in (Kind.PROBE, Kind.PAGE))
+    monitors = Monitor.objects.bulk_create(_new_monitor(site, kind) for kind in (Kind.PROBE, Kind.PAGE))
+    _keep_addresses(monitors)
     record("create_draft", site, actor=actor, organisation=organisation, url=site.url)
     return site
 
@@ -80,6 +82,7 @@ def add_pair(*, actor: User | None, site: Site, settings: MonitorSettings) -> Mo
     monitor = Monitor(site=site, kind=settings.kind.value)
     _apply(monitor, settings)
     monitor.save()
+    _keep_addresses([monitor])
     record("add_monitor", monitor, actor=actor, organisation=site.organisation, kind=monitor.kind, url=monitor.url)
     return monitor
 
@@ -109,6 +112,7 @@ def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSet
     monitor.manner_version += int(asks_otherwise(before, after))
     monitor.due_since = timezone.now()
     monitor.save()
+    _keep_addresses([monitor])
     moved = account(replace(settings, url=after.url), before)
     detail = _named(monitor) | {"changed": changed} | ({"moved": moved} if moved else {})
     record("change_monitor", monitor, actor=actor, organisation=monitor.site.organisation, **detail)
@@ -186,6 +190,13 @@ def _new_monitor(site: Site, kind: Kind) -> Monitor:
     monitor = Monitor(site=site, kind=kind.value)
     _apply(monitor, defaults(kind, site.url))
     return monitor
+
+
+def _keep_addresses(monitors: Iterable[Monitor]) -> None:
+    """Of a version that is new, for its runs to be known by."""
+    MonitorVersion.objects.bulk_create(
+        MonitorVersion(monitor=one, config_version=one.config_version, url=one.url, pair=one.pair) for one in monitors
+    )
 
 
 def _canonical(settings: MonitorSettings) -> MonitorSettings:

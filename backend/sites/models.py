@@ -121,6 +121,24 @@ class Monitor(models.Model):
         return f"{self.kind} of {self.url}"
 
 
+class MonitorVersion(models.Model):
+    """Where a version of a monitor asks. Its runs name the version (`config_version`) and keep no address themselves.
+
+    `pair` is that of the monitor. Versions that had been replaced when this table was made have no row.
+    """
+
+    monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="versions", db_index=False)
+    config_version = models.PositiveIntegerField()
+    url = models.CharField(max_length=MAX_URL_CHARS)
+    pair = models.JSONField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["monitor", "config_version"], name="monitor_version_once")]
+
+    def __str__(self) -> str:
+        return f"version {self.config_version} of {self.monitor_id}: {self.url}"
+
+
 class Host(models.Model):
     """A host that a site's pages speak to. What the owner chose stays, whatever is proposed later.
 

@@ -12,8 +12,10 @@ from backend.cast import Member
 from backend.encryption import DecryptionError
 from backend.sites import actions, queries
 from backend.sites.models import Monitor, Site
-from backend.sites.monitor_settings import InvalidMonitorError, stored_settings
+from backend.sites.monitor_settings import InvalidMonitorError, defaults, stored_settings
 from workers.measurement.connection import Header
+from workers.measurement.messages import Kind
+from workers.measurement.pair import PairTarget
 from workers.measurement.target import TargetError
 
 SECRET = Header(name="Authorization", value="Bearer very-secret")
@@ -143,3 +145,26 @@ def test_a_site_of_another_organisation_is_not_found(site: Site, alice: Member, 
     assert queries.site(alice.organisation, site.public_id) == site
     assert queries.site(charlie.organisation, site.public_id) is None
     assert queries.monitor(charlie.organisation, probe_of(site).public_id) is None
+
+
+def test_each_version_of_a_monitor_keeps_the_address_that_it_asks_for(site: Site, alice: Member) -> None:
+    probe = probe_of(site)
+    for moved in (
+        replace(stored_settings(probe), url="https://new.example/"),
+        replace(stored_settings(probe), url="https://new.example/", interval_s=300),
+    ):
+        actions.change_monitor(actor=alice.user, monitor=probe, settings=moved)
+    kept = probe.versions.order_by("config_version").values_list("config_version", "url", "pair")
+    assert list(kept) == [
+        (1, "https://shop.example/", None),
+        (2, "https://new.example/", None),
+        (3, "https://new.example/", None),
+    ]
+
+
+def test_the_first_version_of_a_pair_keeps_both_addresses(site: Site, alice: Member) -> None:
+    other = PairTarget(url="https://shop.example/app.js", address="1.1.1.7")
+    settings = replace(defaults(Kind.PAIR, "https://cdn.example/app.js"), other=other)
+    pair = actions.add_pair(actor=alice.user, site=site, settings=settings)
+    (kept,) = pair.versions.all()
+    assert (kept.url, kept.pair) == ("https://cdn.example/app.js", {"url": other.url, "address": other.address})
