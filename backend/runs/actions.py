@@ -274,6 +274,7 @@ def _requested(
         publish_after=slot + PUBLISH_GRACE,
         url=url,
         mapping=mapping,
+        config_version=monitor.config_version,
         depth=depth if monitor.kind == Kind.PROBE else Depth.LIGHT,
     )
 

@@ -34,24 +34,25 @@ WHERE s.enabled AND s.next_at <= %s ORDER BY s.next_at LIMIT %s FOR UPDATE OF s 
 _CLAIM = f"""
 WITH slot AS (
     SELECT * FROM unnest(%(schedule)s::bigint[], %(run_id)s::uuid[], %(slot)s::timestamptz[],
-        %(expires_at)s::timestamptz[], %(next_at)s::timestamptz[], %(missed_from)s::timestamptz[], %(deep)s::boolean[])
-        AS slot (schedule_id, run_id, scheduled_for, expires_at, next_at, missed_from, deep)
+        %(expires_at)s::timestamptz[], %(next_at)s::timestamptz[], %(missed_from)s::timestamptz[], %(deep)s::boolean[],
+        %(version)s::int[])
+        AS slot (schedule_id, run_id, scheduled_for, expires_at, next_at, missed_from, deep, config_version)
 ), due AS (
     UPDATE runs_schedule s SET next_at = slot.next_at FROM slot WHERE s.id = slot.schedule_id
     RETURNING s.monitor_id, s.region_id, s.kind, s.interval_s, slot.*
 ), missed AS (
     INSERT INTO runs_run (run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, outcome, missed_reason,
-        received_at, late, has_screenshot)
+        received_at, late, has_screenshot, config_version)
     SELECT gen_random_uuid(), older, monitor_id, region_id, 1, kind, '{Trigger.SCHEDULE}', 'missed',
-        '{MissedReason.SERVICE_DOWN}', %(now)s, false, false
+        '{MissedReason.SERVICE_DOWN}', %(now)s, false, false, config_version
     FROM due,
         generate_series(missed_from, scheduled_for - interval '1 microsecond', make_interval(secs => interval_s)) older
     ON CONFLICT DO NOTHING
 )
 INSERT INTO runs_pendingrun (run_id, monitor_id, region_id, scheduled_for, attempt, kind, trigger, urgent, created_at,
-    expires_at, publish_after, agent, stage, has_screenshot, depth)
+    expires_at, publish_after, agent, stage, has_screenshot, config_version, depth)
 SELECT run_id, monitor_id, region_id, scheduled_for, 1, kind, '{Trigger.SCHEDULE}', false, %(now)s, expires_at,
-    %(publish_after)s, '', 'queued', false, CASE WHEN deep THEN '{Depth.DEEP}' ELSE '{Depth.LIGHT}' END
+    %(publish_after)s, '', 'queued', false, config_version, CASE WHEN deep THEN '{Depth.DEEP}' ELSE '{Depth.LIGHT}' END
 FROM due ON CONFLICT DO NOTHING
 """
 
@@ -125,6 +126,7 @@ def _columns(due: Sequence[_Due], now: datetime) -> dict[str, object]:
         "expires_at": array(entry.execution.expires_at for entry in due),
         "next_at": array(entry.next_at for entry in due),
         "missed_from": array(entry.missed_from for entry in due),
+        "version": array(entry.monitor.config_version for entry in due),
         "deep": array(entry.execution.depth is Depth.DEEP for entry in due),
         "now": now,
         "publish_after": now + PUBLISH_GRACE,

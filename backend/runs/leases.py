@@ -43,9 +43,9 @@ _GIVE_UP = (
     DELETE FROM runs_pendingrun p USING v WHERE p.run_id = v.run_id RETURNING p.*, v.word
 )
 INSERT INTO runs_run (run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, outcome, missed_reason,
-    received_at, late, has_screenshot, first_run_id)
+    received_at, late, has_screenshot, first_run_id, config_version)
 SELECT run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, 'missed', word, %(now)s, false, false,
-    first_run_id
+    first_run_id, config_version
 FROM gone ON CONFLICT DO NOTHING
 """
 )

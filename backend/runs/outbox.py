@@ -20,12 +20,13 @@ HELD_BACK = timedelta(seconds=5)
 # A row that is locked is being ended by its result at this moment: it needs no lease, and waiting for it could lock up.
 _MARK = """
 WITH taken AS (
-    SELECT p.run_id, v.timeout_s
-    FROM unnest(%(runs)s::uuid[], %(timeouts)s::int[]) AS v (run_id, timeout_s)
+    SELECT p.run_id, v.timeout_s, v.config_version
+    FROM unnest(%(runs)s::uuid[], %(timeouts)s::int[], %(versions)s::int[]) AS v (run_id, timeout_s, config_version)
     JOIN runs_pendingrun p USING (run_id) FOR UPDATE OF p SKIP LOCKED
 )
 UPDATE runs_pendingrun p
-SET published_at = %(now)s, lease_until = %(now)s + make_interval(secs => taken.timeout_s) + %(grace)s
+SET published_at = %(now)s, lease_until = %(now)s + make_interval(secs => taken.timeout_s) + %(grace)s,
+    config_version = taken.config_version
 FROM taken WHERE p.run_id = taken.run_id
 """
 _HOLD_BACK = "UPDATE runs_pendingrun SET publish_after = %s WHERE run_id = ANY(%s) AND published_at IS NULL"
@@ -58,6 +59,7 @@ def publish(messages: Sequence[Outgoing], *, now: datetime) -> int:
     parameters = {
         "runs": array(message.run_id for message in leased),
         "timeouts": array(message.timeout_s for message in leased),
+        "versions": array(message.config_version for message in leased),
         "now": now,
         "grace": LEASE_GRACE,
     }

@@ -72,6 +72,7 @@ class Outgoing:
     queue: str
     expires_at: datetime
     timeout_s: int
+    config_version: int
     message: bytes
 
 
@@ -116,6 +117,7 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
         queue=queue_key(monitor.region, monitor.kind, execution.lane),
         expires_at=execution.expires_at,
         timeout_s=monitor.timeout_s,
+        config_version=monitor.config_version,
         message=encode(request),
     )
 

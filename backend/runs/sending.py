@@ -26,9 +26,9 @@ WITH taken AS (
     DELETE FROM runs_pendingrun p USING taken WHERE p.run_id = taken.run_id RETURNING p.*
 )
 INSERT INTO runs_run (run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, outcome, missed_reason,
-    received_at, late, has_screenshot, first_run_id)
+    received_at, late, has_screenshot, first_run_id, config_version)
 SELECT run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, 'missed',
-    '{MissedReason.SETTINGS_UNREADABLE}', %(now)s, false, false, first_run_id
+    '{MissedReason.SETTINGS_UNREADABLE}', %(now)s, false, false, first_run_id, config_version
 FROM gone ON CONFLICT DO NOTHING
 """
 

@@ -20,6 +20,7 @@ def _messages(count: int, *, queue: str = "eu:probe", expires_at: timedelta = 60
             queue=queue,
             expires_at=NOW + expires_at,
             timeout_s=10,
+            config_version=1,
             message=b'{"text":"\xc3\xa9 \\" \\\\"}',
         )
         for _ in range(count)

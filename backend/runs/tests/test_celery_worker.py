@@ -42,12 +42,24 @@ def test_a_real_celery_worker_with_its_regions_account_consumes_what_we_publish(
 ) -> None:
     arguments = [f'{{"n":{n},"text":"é \\" \\\\ %s"}}'.encode() for n in range(50)]
     messages = [
-        Outgoing(run_id=uuid4(), queue=queue, expires_at=NOW + timedelta(minutes=1), timeout_s=10, message=argument)
+        Outgoing(
+            run_id=uuid4(),
+            queue=queue,
+            expires_at=NOW + timedelta(minutes=1),
+            timeout_s=10,
+            config_version=1,
+            message=argument,
+        )
         for queue in ("eu:probe", "eu:probe.now")
         for argument in arguments
     ]
     stranger = Outgoing(
-        run_id=uuid4(), queue="us:probe", expires_at=NOW + timedelta(minutes=1), timeout_s=10, message=b"{}"
+        run_id=uuid4(),
+        queue="us:probe",
+        expires_at=NOW + timedelta(minutes=1),
+        timeout_s=10,
+        config_version=1,
+        message=b"{}",
     )
     push([*messages, stranger], published_at=NOW)
     with _worker(region_url, "eu", "probe.now,probe", broker):

@@ -143,3 +143,13 @@ def test_after_a_standstill_of_days_the_newest_slot_looks_deeper() -> None:
     fleet = make_fleet("eu")
     schedule(fleet, make_monitors(fleet, 3, interval_s=3600), behind=timedelta(days=2))
     assert {decode(one.message, RunRequest).depth.value for one in claim(NOW)} == {"deep"}
+
+
+def test_slots_that_nobody_ran_keep_the_version_that_they_were_due_for() -> None:
+    fleet = make_fleet("eu")
+    monitors = make_monitors(fleet)
+    Monitor.objects.update(config_version=7)
+    schedule(fleet, monitors, behind=timedelta(minutes=2))
+    claim(NOW)
+    assert set(Run.objects.values_list("outcome", "config_version")) == {("missed", 7)}
+    assert PendingRun.objects.get().config_version == 7

@@ -10,6 +10,7 @@ from backend.runs.models import PendingRun, Run
 from backend.runs.queries import RunState, progress
 from backend.runs.tests.factories import NOW, Fleet, make_agent, make_fleet, make_monitors, make_pending
 from backend.runs.tests.results import line_of
+from backend.sites.models import Monitor
 from workers.measurement.identity import run_id
 from workers.measurement.messages import ReceiptStatus
 
@@ -108,3 +109,24 @@ def test_many_overdue_runs_are_swept_in_batches(fleet: Fleet, monkeypatch: pytes
     for monitor in make_monitors(fleet, 8):
         make_pending(fleet, monitor, agent="agent-1", lease_until=NOW - SECOND)
     assert sweep(NOW).retried == 8
+
+
+def test_a_lost_run_keeps_the_version_that_was_sent_whatever_the_monitor_asks_for_since(fleet: Fleet) -> None:
+    (monitor,) = make_monitors(fleet)
+    make_pending(fleet, monitor, published_at=None, publish_after=NOW - SECOND)
+    Monitor.objects.update(config_version=2)
+    outbox.publish(outbox.waiting(NOW), now=NOW)
+    Monitor.objects.update(config_version=3)
+    PendingRun.objects.update(agent="agent-1", attempt=2, lease_until=NOW - SECOND)
+    assert sweep(NOW).missed == 1
+    assert Run.objects.get().config_version == 2
+
+
+def test_a_second_attempt_keeps_the_version_of_its_own_message(fleet: Fleet) -> None:
+    _lost(fleet, config_version=1)
+    Monitor.objects.update(config_version=2)
+    sweep(NOW)
+    outbox.publish(outbox.waiting(NOW), now=NOW)
+    PendingRun.objects.update(agent="agent-2", lease_until=NOW - SECOND)
+    assert sweep(NOW).missed == 1
+    assert Run.objects.get().config_version == 2
