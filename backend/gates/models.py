@@ -155,8 +155,12 @@ class Gate(models.Model):
 
     def url_of(self, monitor: Monitor, side: str) -> str:
         """The address that a side of a monitor is measured at."""
-        before, after = self.addresses.get(str(monitor.pk), (monitor.url, monitor.url))
-        return str(before if side == Side.BEFORE else after)
+        return self.address_of(monitor.pk, side) or monitor.url
+
+    def address_of(self, monitor_pk: int, side: str) -> str | None:
+        """The same, None where that is the monitor's own."""
+        both = self.addresses.get(str(monitor_pk))
+        return None if both is None else str(both[side != Side.BEFORE])
 
 
 class GateRule(models.Model):

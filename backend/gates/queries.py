@@ -12,7 +12,8 @@ from backend.gates.outcome import conclusion, exit_code
 from backend.gates.rounds import rounds_of
 from backend.gates.wording import rule_sentence
 from backend.lists import older
-from backend.runs.models import Run
+from backend.runs.models import Run, Trigger
+from backend.runs.queries import Asked, asked_of
 from backend.sites.models import Deploy, Monitor, Site
 
 MAX_GATES = 200
@@ -148,13 +149,18 @@ def gates(
     ]
 
 
-def address_of_run(run: Run, monitor: Monitor) -> str | None:
-    """Where a gate had this run of the monitor ask; None where it was the monitor's own URL. One statement."""
-    asked = GateRun.objects.filter(gate__site=monitor.site_id, run_id=run.first_run_id or run.run_id)
-    of_gate = asked.select_related("gate").first()
-    if of_gate is None or of_gate.gate.baseline_mode != BaselineMode.URL:
-        return None
-    return of_gate.gate.url_of(monitor, of_gate.side)
+def asked_of_runs(runs: Sequence[Run]) -> dict[UUID, Asked]:
+    """Where runs asked, also those that a gate had ask elsewhere. One statement, and one more where there are such."""
+    return asked_of(runs) | _asked_by_gates([run for run in runs if run.trigger == Trigger.GATE])
+
+
+def _asked_by_gates(runs: Sequence[Run]) -> dict[UUID, Asked]:
+    if not runs:
+        return {}
+    monitors, firsts = {run.monitor_id for run in runs}, {run.run_id: run.first_run_id or run.run_id for run in runs}
+    of_gates = GateRun.objects.filter(monitor__in=monitors, run_id__in=set(firsts.values())).select_related("gate")
+    urls = {one.run_id: one.gate.address_of(one.monitor_id, one.side) for one in of_gates}
+    return {run_id: Asked(url=url) for run_id, first in firsts.items() if (url := urls.get(first)) is not None}
 
 
 def _rule_view(rule: GateRule, *, is_open: bool) -> RuleView:

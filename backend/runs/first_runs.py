@@ -11,7 +11,7 @@ from backend.accounts.models import Organisation
 from backend.fleet.queries import usable_regions
 from backend.runs import actions
 from backend.runs.models import Outcome, Run
-from backend.runs.queries import RunDetail, RunProgress, RunState, progress, run_detail
+from backend.runs.queries import RunDetail, RunProgress, RunState, asked_of, progress, run_detail
 from backend.sites.models import Monitor, MonitorKind, Site, SiteStatus
 from workers.measurement.canvas import Canvas
 from workers.measurement.drawing import draw
@@ -46,9 +46,15 @@ def first_runs(organisation: Organisation, urls: Sequence[str], waiting: Waiting
 
 def drawn(detail: RunDetail, canvas: Canvas) -> str:
     """A heading and the run itself."""
-    heading = f"{detail.site.name}: {detail.run.kind} of {detail.monitor.url} from {detail.region.name}"
+    heading = f"{detail.site.name}: {detail.run.kind} of {address_of(detail)} from {detail.region.name}"
     body = draw(detail.result.outcome, canvas) if detail.result else "The measurement is not there any more."
     return f"{heading}\n\n{body}"
+
+
+def address_of(detail: RunDetail) -> str:
+    """What it asked for; its monitor's address of today where nobody kept that."""
+    asked = asked_of([detail.run]).get(detail.run.run_id)
+    return detail.monitor.url if asked is None else asked.url
 
 
 def _monitors(organisation: Organisation, urls: Sequence[str]) -> list[Monitor]:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from backend.runs.diagnoses import diagnosis_in
 from backend.runs.models import Outcome, Run, Trigger
-from backend.runs.queries import RunDetail
+from backend.runs.queries import Asked, RunDetail
 from backend.sites.models import Monitor
 from backend.web import units
 from backend.web.findings import Panel, of_run
@@ -14,6 +14,7 @@ from backend.web.waterfall.board import of_visit
 from workers.measurement.evidence import Depth
 from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import Kind, MissedReason, PageMeasurement, ProbeMeasurement
+from workers.measurement.pair import PairTarget
 
 _WHY = {
     Trigger.MANUAL.value: "tested by hand",
@@ -90,21 +91,29 @@ def _was_answered(probe: ProbeMeasurement) -> bool:
     return any(hop.status is not None or hop.timing.tls is not None for hop in probe.hops)
 
 
-def asked_for(detail: RunDetail, instead: str | None) -> str:
-    """What a run that brought no complete measurement was to ask for. `instead` is a gate's own address for it.
+def asked_for(detail: RunDetail, known: Asked | None) -> str:
+    """What a run that brought no complete measurement was to ask for.
 
-    A run does not keep its URL: the monitor's is told as the run's as long as it is known to have been the same then.
+    Where its version's address was not kept, the monitor's is told as long as it is sure to have been the same then.
     """
     run, monitor = detail.run, detail.monitor
     if run.outcome == Outcome.MEASURED:
         return ""
     asked = "Asked for" if run.outcome == Outcome.FAILED else "It was to ask for"
-    if instead is not None:
-        return f"{asked} {instead}"
-    urls = listed([monitor.url, monitor.pair["url"]] if monitor.pair else [monitor.url])
+    if known is not None:
+        return f"{asked} {_addresses(known)}"
+    now = Asked(url=monitor.url, other=PairTarget(**monitor.pair) if monitor.pair else None)
+    urls = _addresses(now)
     if _has_its_settings(run, monitor):
         return f"{asked} {urls}"
     return f"The monitor may have been changed since; it asks for {urls} now."
+
+
+def _addresses(asked: Asked) -> str:
+    if asked.other is None:
+        return asked.url
+    there = f" at {asked.other.address}" if asked.other.address else ""
+    return listed([asked.url, f"{asked.other.url}{there}"])
 
 
 def _has_its_settings(run: Run, monitor: Monitor) -> bool:

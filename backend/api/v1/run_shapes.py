@@ -22,8 +22,8 @@ from backend.fleet.models import Region
 from backend.runs.agents import has_picture
 from backend.runs.models import Outcome, PendingRun, Trigger
 from backend.runs.models import Run as RunRow
+from backend.runs.queries import Asked, ListedRun, RunState, state_of
 from backend.runs.queries import FoundCause as FoundRow
-from backend.runs.queries import ListedRun, RunState, state_of
 from backend.runs.queries import RunDetail as Detail
 from backend.sites.models import Monitor, MonitorKind
 from workers.measurement import timing
@@ -80,8 +80,9 @@ class Run(Out):
     """`state` is a stage while it has not ended, and `outcome` null; then `done`, `failed` or `missed`.
 
     `scheduled_for` is the slot: what orders runs. `late` says that the result came after its slot was given up.
-    `depth` is how deep a probe looked, null for pages and for what saw nothing. `findings` are in the order in which
-    to mend them; in lists those of light probes leave out mere information.
+    `url` is what it asked for, whatever its monitor asks for since, and `other_url` that of a pair's origin; null where
+    nobody knows any more. `depth` is how deep a probe looked, null for pages and for what saw nothing. `findings` are
+    in the order in which to mend them; in lists those of light probes leave out mere information.
 
     `profile_verified` tells of a run with a network profile whether its network kept the numbers, null for all others.
     Where it is false, phases and metrics that a network has part in are null: they are no one's, and enter no chart,
@@ -93,6 +94,8 @@ class Run(Out):
     monitor_id: UUID
     kind: MonitorKind
     region: str
+    url: str | None
+    other_url: str | None
     trigger: Trigger
     state: RunState
     outcome: Outcome | None
@@ -145,16 +148,17 @@ class RunDetail(Run):
     links: Links
 
 
-def run_of(listed: ListedRun, found: Sequence[FoundRow]) -> Run:
+def run_of(listed: ListedRun, asked: Asked | None, found: Sequence[FoundRow]) -> Run:
     """A run of a list, with the rows of its findings."""
-    return Run(**_fields(listed.run, listed.monitor, listed.region), findings=tuple(found_of(one) for one in found))
+    fields = _fields(listed.run, listed.monitor, listed.region, asked)
+    return Run(**fields, findings=tuple(found_of(one) for one in found))
 
 
-def detail_of(detail: Detail, diagnosis: Diagnosis) -> RunDetail:
+def detail_of(detail: Detail, asked: Asked | None, diagnosis: Diagnosis) -> RunDetail:
     """One run that has ended, and what is made of its evidence."""
     run = detail.run
     return RunDetail(
-        **_fields(run, detail.monitor, detail.region),
+        **_fields(run, detail.monitor, detail.region, asked),
         findings=tuple(told_of(finding) for finding in diagnosis.findings),
         not_judged=[question_of(one) for one in diagnosis.not_judged],
         checklist=checklist_of(diagnosis),
@@ -174,10 +178,10 @@ def detail_of(detail: Detail, diagnosis: Diagnosis) -> RunDetail:
     )
 
 
-def pending_of(run: PendingRun) -> RunDetail:
+def pending_of(run: PendingRun, asked: Asked | None) -> RunDetail:
     """One run that has not ended: all that will be measured is null."""
     return RunDetail(
-        **_place(run.run_id, run.monitor, run.region),
+        **_place(run.run_id, run.monitor, run.region, asked),
         trigger=Trigger(run.trigger),
         state=state_of(run.stage),
         outcome=None,
@@ -207,18 +211,20 @@ def pending_of(run: PendingRun) -> RunDetail:
     )
 
 
-def _place(run_id: UUID, monitor: Monitor, region: Region) -> dict[str, Any]:
+def _place(run_id: UUID, monitor: Monitor, region: Region, asked: Asked | None) -> dict[str, Any]:
     return {
         "id": run_id,
         "site_id": monitor.site.public_id,
         "monitor_id": monitor.public_id,
         "kind": MonitorKind(monitor.kind),
         "region": region.code,
+        "url": None if asked is None else asked.url,
+        "other_url": None if asked is None or asked.other is None else asked.other.url,
     }
 
 
-def _fields(run: RunRow, monitor: Monitor, region: Region) -> dict[str, Any]:
-    return _place(run.run_id, monitor, region) | {
+def _fields(run: RunRow, monitor: Monitor, region: Region, asked: Asked | None) -> dict[str, Any]:
+    return _place(run.run_id, monitor, region, asked) | {
         "trigger": Trigger(run.trigger),
         "state": state_of(run.outcome),
         "outcome": Outcome(run.outcome),

@@ -21,6 +21,7 @@ from backend.api.v1.run_shapes import Run, RunDetail, detail_of, pending_of, run
 from backend.api.v1.shapes import Instant, Page, RegionCode, written
 from backend.api.v1.waiting import Wait, wait_for
 from backend.api.v1.waterfall_shapes import Waterfall, waterfall_of
+from backend.gates.queries import asked_of_runs
 from backend.runs import queries
 from backend.runs.agents import open_picture
 from backend.runs.diagnoses import diagnosis_in
@@ -88,13 +89,14 @@ def list_runs(
         limit=limit + 1,
         now=timezone.now(),
     )
-    found = queries.findings_of_runs([row.run for row in rows])
+    runs = [row.run for row in rows]
+    found, asked = queries.findings_of_runs(runs), asked_of_runs(runs)
     page = page_of(
         request,
         rows,
         Page[Run],
         limit=limit,
-        shape=lambda row: run_of(row, found.get(row.run.run_id, ())),
+        shape=lambda row: run_of(row, asked.get(row.run.run_id), found.get(row.run.run_id, ())),
         key=_position,
     )
     # Ninja would make dictionaries of it before it writes them.
@@ -107,10 +109,10 @@ def get_run(request: ApiRequest, run_id: UUID, wait: Wait = 0) -> RunDetail | Ht
     home = request.caller.organisation
     pending = wait_for(lambda: queries.pending_run(home, run_id), lambda found: found is None, wait_s=wait)
     if pending is not None:
-        return pending_of(pending)
+        return pending_of(pending, queries.asked_of_pending(pending))
     detail = _ended(request, run_id)
     whole = replace(detail, result=queries.result_of(detail.run))
-    return detail_of(detail, diagnosis_in(whole) or Diagnosis())
+    return detail_of(detail, _asked(detail), diagnosis_in(whole) or Diagnosis())
 
 
 @router.get("/runs/{uuid:run_id}/waterfall", auth=READ, response=Waterfall)
@@ -191,9 +193,19 @@ def _document(
 def _har(redaction: Redaction, detail: Detail, measurement: Measurement | None) -> bytes:
     """Of a run that failed before anything was seen, an archive without entries."""
     started_at = detail.run.started_at or detail.run.scheduled_for
-    about = About(url=detail.monitor.url, started_at=started_at, version=VERSION, redaction=redaction)
+    about = About(url=_url(detail), started_at=started_at, version=VERSION, redaction=redaction)
     return to_json(har_document(measurement, about))
 
 
 def _waterfall(detail: Detail, measurement: Measurement | None) -> bytes:
-    return written(waterfall_of(detail, measurement))
+    return written(waterfall_of(detail, _url(detail), measurement))
+
+
+def _url(detail: Detail) -> str:
+    """What the run asked for; its monitor's address of today where nobody kept it."""
+    asked = _asked(detail)
+    return detail.monitor.url if asked is None else asked.url
+
+
+def _asked(detail: Detail) -> queries.Asked | None:
+    return asked_of_runs([detail.run]).get(detail.run.run_id)

@@ -153,14 +153,14 @@ class Waterfall(Out):
     deliveries: list[HostDelivery]
 
 
-def waterfall_of(detail: RunDetail, seen: Measurement | None) -> Waterfall:
-    """What was seen, also before a failure; of nothing, no rows."""
+def waterfall_of(detail: RunDetail, url: str, seen: Measurement | None) -> Waterfall:
+    """What was seen at an address, also before a failure; of nothing, no rows."""
     measurement = ProbeMeasurement() if seen is None else as_probe(seen)
     began_at = measurement.began_at if isinstance(measurement, PageMeasurement) else None
     return Waterfall(
         run_id=detail.run.run_id,
         kind=MonitorKind(detail.run.kind),
-        url=detail.monitor.url,
+        url=url,
         started_at=began_at or detail.run.started_at or detail.run.scheduled_for,
         **(_of_page(measurement) if isinstance(measurement, PageMeasurement) else _of_probe(measurement)),
     )

@@ -1,5 +1,6 @@
 """What is read about runs. Every question starts from the organisation and takes a fixed number of statements."""
 
+from backend.runs.queries.asked import Asked, asked_of, asked_of_pending
 from backend.runs.queries.findings import DeepRun, FoundCause, findings_of_runs, newest_deep_runs, worst_findings
 from backend.runs.queries.history import RunDetail, RunLine, recent_runs, result_of, run_detail
 from backend.runs.queries.hosts import HostCosts, host_costs
@@ -12,6 +13,7 @@ from backend.runs.queries.series import RegionSeries, SeriesPoint, phase_series
 from backend.runs.queries.uploads import UploadDetail, upload, upload_detail, uploads, uploads_beside
 
 __all__ = [
+    "Asked",
     "DeepRun",
     "FoundCause",
     "HostCosts",
@@ -27,6 +29,8 @@ __all__ = [
     "SeriesPoint",
     "SiteOverview",
     "UploadDetail",
+    "asked_of",
+    "asked_of_pending",
     "findings_of_runs",
     "host_costs",
     "listed_runs",

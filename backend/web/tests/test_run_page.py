@@ -11,10 +11,11 @@ from django.test import Client
 from django.urls import reverse
 
 from backend.cast import Member
-from backend.runs.models import Run
+from backend.runs.models import PendingRun, Run
 from backend.runs.tests.factories import NOW, make_pending
 from backend.runs.tests.results import EVIDENCE, FAILED
 from backend.sites.actions import change_monitor
+from backend.sites.models import MonitorVersion
 from backend.sites.monitor_settings import stored_settings
 from backend.web.tests import measurements
 from backend.web.tests.run_pages import ended, html
@@ -25,6 +26,7 @@ from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, Missed, MissedReason, Outcome
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import RepeatView
+from workers.measurement.pair import PairTarget
 from workers.measurement.vitals import Vitals
 
 pytestmark = pytest.mark.django_db
@@ -180,16 +182,54 @@ def test_a_failed_pair_names_the_addresses_of_both_legs(world: World, client: Cl
     assert asked in html(client, pair)
 
 
+def moved(run: PendingRun, url: str = "https://new.example/") -> None:
+    change_monitor(actor=None, monitor=run.monitor, settings=replace(stored_settings(run.monitor), url=url))
+
+
+def test_a_run_keeps_the_address_that_it_asked_for_when_its_monitor_moves(world: World, client: Client) -> None:
+    runs = [ended(world, "probe", FAILED), ended(world, "page", Missed(reason=MissedReason.NO_AGENT))]
+    for run in runs:
+        moved(run)
+    told = [html(client, run) for run in runs]
+    assert ["Asked for https://shop.example/<" in told[0], "It was to ask for https://shop.example/<" in told[1]] == [
+        True,
+        True,
+    ]
+    assert "new.example" not in "".join(told)
+
+
+def test_a_failed_pair_keeps_the_addresses_of_both_legs(world: World, client: Client) -> None:
+    pair = make_pending(world.fleet, make_pairing(world.site).monitor)
+    world.end(pair, FAILED)
+    other = replace(stored_settings(pair.monitor), other=PairTarget(url="https://new.shop.example/app.js"))
+    change_monitor(actor=None, monitor=pair.monitor, settings=other)
+    asked = "Asked for https://cdn.shop.example/app.js and https://www.shop.example/app.js<"
+    assert asked in html(client, pair)
+
+
+def test_a_pair_that_asks_an_address_of_its_own_names_it(world: World, client: Client) -> None:
+    pair = make_pending(world.fleet, make_pairing(world.site).monitor)
+    there = replace(
+        stored_settings(pair.monitor), other=PairTarget(url="https://cdn.shop.example/app.js", address="1.1.1.7")
+    )
+    change_monitor(actor=None, monitor=pair.monitor, settings=there)
+    world.end(pair, FAILED)
+    Run.objects.filter(run_id=pair.run_id).update(config_version=2)
+    asked = "Asked for https://cdn.shop.example/app.js and https://cdn.shop.example/app.js at 1.1.1.7<"
+    assert asked in html(client, pair)
+
+
 def test_what_was_asked_for_is_not_told_of_settings_that_are_no_longer_those_of_the_run(
     world: World, client: Client
 ) -> None:
+    """Of versions from before addresses were kept with them."""
     runs = [ended(world, "probe", FAILED), ended(world, "page", Missed(reason=MissedReason.NO_AGENT))]
     never_sent = world.pending("page", scheduled_for=NOW - timedelta(minutes=2))
     world.end(never_sent, Missed(reason=MissedReason.SERVICE_DOWN))
     Run.objects.filter(run_id=never_sent.run_id).update(config_version=None)
     for run in runs:
-        moved = replace(stored_settings(run.monitor), url="https://new.example/")
-        change_monitor(actor=None, monitor=run.monitor, settings=moved)
+        moved(run)
+    MonitorVersion.objects.all().delete()
     for run in [*runs, never_sent]:
         text = html(client, run)
         assert "The monitor may have been changed since; it asks for https://new.example/ now.<" in text

@@ -10,9 +10,9 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
 from backend.alerts.queries.earlier import previous_run
-from backend.gates.queries import address_of_run
+from backend.gates.queries import asked_of_runs
 from backend.runs.agents import has_picture, open_picture
-from backend.runs.models import Run, Trigger
+from backend.runs.models import Run
 from backend.runs.queries import RunDetail, run_detail, site_of_pending
 from backend.web import run_page, times
 from backend.web.access import MemberRequest, needs
@@ -45,7 +45,7 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
         "previous": previous_run(detail.run),
         "heading": f"{detail.site.name} from {detail.region.name}",
         "about": run_page.about(detail),
-        "asked": run_page.asked_for(detail, _address_of_gate(detail)),
+        "asked": run_page.asked_for(detail, asked_of_runs([detail.run]).get(detail.run.run_id)),
         "warnings": run_page.warnings_of(detail),
         "verdict": run_page.verdict_of(detail),
         "cards": run_page.cards_for(detail, visit),
@@ -129,10 +129,6 @@ def picture(request: MemberRequest, run_id: UUID, kind: PictureKind) -> HttpResp
 def film_url_of(run: Run) -> str:
     """Where the film of a run is; empty when none was sent, or it is no longer kept."""
     return reverse("web:run_film", args=[run.run_id]) if has_picture(run, PictureKind.FILM) else ""
-
-
-def _address_of_gate(detail: RunDetail) -> str | None:
-    return address_of_run(detail.run, detail.monitor) if detail.run.trigger == Trigger.GATE else None
 
 
 def _follow(request: MemberRequest, run_id: UUID) -> HttpResponse:

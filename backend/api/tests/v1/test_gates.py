@@ -15,8 +15,10 @@ from backend.accounts.permissions import Scope
 from backend.api.tests.v1.calling import Program, make_token, problem_of
 from backend.cast import Member
 from backend.gates import actions
+from backend.gates.addresses import Address
 from backend.gates.models import Gate, Status
-from backend.gates.tests.world import World, make_world
+from backend.gates.questions import Baseline
+from backend.gates.tests.world import World, failing, make_world
 from backend.runs.actions import register_site
 from backend.sites.models import Deploy
 
@@ -274,3 +276,13 @@ def test_another_organisation_neither_sees_nor_asks(charlie: Member, program: Pr
 def _end_all() -> None:
     Gate.objects.update(status=Status.DONE, verdict="pass", ended_at=timezone.now())
     connection.close()
+
+
+def test_runs_of_a_gate_say_where_it_had_them_ask(program: Program, world: World) -> None:
+    baseline = Baseline(mode="url", address=Address(base="https://old.example"))
+    gate = world.play(world.ask(baseline=baseline, release=Address(base="https://pr-7.example")), failing)
+    runs = [gate.runs.filter(side=side).first() for side in ("before", "after")]
+    paths = [f"runs/{run.run_id}" for run in runs if run is not None]
+    urls = ["https://old.example/", "https://pr-7.example/"]
+    assert [program.get(path).json()["url"] for path in paths] == urls
+    assert [program.get(f"{path}/waterfall").json()["url"] for path in paths] == urls

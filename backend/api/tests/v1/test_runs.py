@@ -13,11 +13,16 @@ from pytest_django import DjangoAssertNumQueries
 
 from backend.api.tests.v1.calling import Program, at, problem_of
 from backend.api.tests.v1.world import PICTURE, World
+from backend.compare.actions import create_pairing
+from backend.compare.pairings import PairingDraft
 from backend.runs.ingest import ingest
 from backend.runs.models import RunDocument
 from backend.runs.queries import listing
 from backend.runs.tests.factories import NOW, make_pending, make_region
 from backend.runs.tests.results import FAILED, line_of, page
+from backend.sites.actions import change_monitor
+from backend.sites.models import Monitor, MonitorVersion
+from backend.sites.monitor_settings import stored_settings
 from workers.measurement.messages import Measured, Missed, MissedReason, PageMeasurement
 from workers.measurement.timing import Timing
 from workers.measurement.waterfall import RowFlag
@@ -187,12 +192,12 @@ def test_a_filter_that_is_not_valid_is_named(program: Program, query: str) -> No
     assert [fault["pointer"] for fault in found["errors"]] == [f"?{query.partition('=')[0]}"]
 
 
-def test_a_list_of_runs_costs_five_statements(
+def test_a_list_of_runs_costs_six_statements(
     program: Program, world: World, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     program.get("runs")
     for _ in range(2):
-        with django_assert_num_queries(4):
+        with django_assert_num_queries(5):
             program.get("runs")
         world.ended("probe", ago_s=60)
 
@@ -251,3 +256,47 @@ def test_regions_say_whether_their_agents_live(program: Program, world: World) -
     assert (region["code"], region["health"], region["shared"]) == ("eu", "online", False)
     assert region["agents"][0]["name"] == "agent-of-eu"
     assert program.get("regions/eu").json()["code"] == "eu"
+
+
+def moved(monitor: Monitor, url: str = "https://new.example/") -> None:
+    change_monitor(actor=None, monitor=monitor, settings=replace(stored_settings(monitor), url=url))
+
+
+def test_a_run_says_what_it_asked_for_whatever_its_monitor_asks_for_since(program: Program, world: World) -> None:
+    before = world.monitor("probe").url
+    failed = world.ended("probe", FAILED, ago_s=60)
+    moved(world.monitor("probe"))
+    path = f"runs/{failed.run_id}"
+    run = program.get(path).json()
+    assert (run["url"], run["other_url"]) == (before, None)
+    listed = program.get("runs?kind=probe").json()["items"]
+    assert {one["id"]: one["url"] for one in listed}[str(failed.run_id)] == before
+    assert program.get(f"{path}/waterfall").json()["url"] == before
+    assert program.get(f"{path}/har?redaction=full").json()["log"]["pages"][0]["title"] == before
+
+
+def test_a_run_of_a_version_that_nobody_kept_the_address_of_names_none(program: Program, world: World) -> None:
+    failed = world.ended("probe", FAILED, ago_s=60)
+    moved(world.monitor("probe"))
+    MonitorVersion.objects.all().delete()
+    assert program.get(f"runs/{failed.run_id}").json()["url"] is None
+    assert program.get(f"runs/{failed.run_id}/waterfall").json()["url"] == "https://new.example/"
+
+
+def test_a_run_under_way_says_what_it_was_sent_to(program: Program, world: World) -> None:
+    before = world.monitor("probe").url
+    sent = make_pending(world.fleet, world.monitor("probe"), scheduled_for=NOW, config_version=1)
+    there = make_pending(
+        world.fleet, world.monitor("probe"), scheduled_for=NOW + timedelta(microseconds=1), url="https://pr-7.example/"
+    )
+    moved(world.monitor("probe"))
+    assert program.get(f"runs/{sent.run_id}").json()["url"] == before
+    assert program.get(f"runs/{there.run_id}").json()["url"] == "https://pr-7.example/"
+
+
+def test_a_run_of_a_pair_names_both_addresses(program: Program, world: World) -> None:
+    draft = PairingDraft(cdn_url="https://cdn.shop.example/app.js", origin="www.shop.example")
+    pair = make_pending(world.fleet, create_pairing(actor=None, site=world.site, draft=draft).monitor)
+    ingest(world.region, [line_of(pair, FAILED)], now=NOW)
+    run = program.get(f"runs/{pair.run_id}").json()
+    assert (run["url"], run["other_url"]) == ("https://cdn.shop.example/app.js", "https://www.shop.example/app.js")

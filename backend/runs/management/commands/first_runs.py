@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from backend.accounts.models import Organisation
 from backend.runs.actions import RunsError
-from backend.runs.first_runs import FirstRunsError, Waiting, drawn, first_runs
+from backend.runs.first_runs import FirstRunsError, Waiting, address_of, drawn, first_runs
 from backend.runs.queries import RunDetail
 from backend.sites.targets import check_target
 from workers.measurement.canvas import Canvas
@@ -47,6 +47,6 @@ def _document(detail: RunDetail) -> dict[str, Any]:
         "site": detail.site.name,
         "kind": run.kind,
         "region": detail.region.code,
-        "url": detail.monitor.url,
+        "url": address_of(detail),
         "ttfb_ms": None if run.ttfb_us is None else run.ttfb_us / 1000,
     }
