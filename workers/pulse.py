@@ -47,6 +47,8 @@ class Pulse:
         self._service, self._spool, self._held, self.about = service, spool, held, about
         self._unfit, self._skew = unfit, skew
         self._skewed = False
+        # Of a courier that begins anew, what the one before it had written.
+        self._ahead_s = 0.0 if skew is None else told(skew)
 
     def beat(self, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> HeartbeatReply | None:
         """Tells the service what is held; None when it could not be told."""
@@ -63,6 +65,7 @@ class Pulse:
             holding=tuple(dict.fromkeys((*held, *waiting)))[:MAX_NAMED],
             spooled=len(waiting),
             browser_fault=None if self._unfit is None else browser_fault(self._unfit),
+            clock_ahead_us=round(self._ahead_s * 1_000_000),
         )
         try:
             reply = self._service.heartbeat(message)
@@ -84,6 +87,8 @@ class Pulse:
             if least_s - WORTH_S < known_s < most_s + WORTH_S:
                 return
             skew_s = 0.0
+        # Of all that it may be, the least.
+        self._ahead_s = -min(max(0.0, least_s), most_s)
         if self._skew is not None:
             tell(self._skew, -skew_s)
         if skewed and not self._skewed:

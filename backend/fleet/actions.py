@@ -16,6 +16,8 @@ from workers.measurement.messages import Heartbeat
 # An agent names itself. A broken or stolen one must not fill the table; no region runs more hosts than this.
 MAX_AGENTS = 200
 MAX_REGIONS = 100
+# No clock is three thousand years ahead, and the column holds no more than a hundred times that.
+MAX_SKEW_US = 10**17
 
 
 class RegionError(ValueError):
@@ -90,7 +92,7 @@ def record_heartbeat(*, region: Region, heartbeat: Heartbeat, now: datetime) -> 
         "sandbox": heartbeat.browser_sandbox,
         "browser_fault": _clean(heartbeat.browser_fault, 300) if heartbeat.browser_fault else None,
         "last_seen_at": now,
-        "clock_skew_us": round((heartbeat.sent_at - now).total_seconds() * 1_000_000),
+        "clock_skew_us": _skew_us(heartbeat, now),
         "holding": len(heartbeat.holding),
         "spooled": min(max(heartbeat.spooled, 0), 2**31 - 1),
     }
@@ -98,6 +100,14 @@ def record_heartbeat(*, region: Region, heartbeat: Heartbeat, now: datetime) -> 
     if region.joined_at is None:
         Region.objects.filter(pk=region.pk, joined_at=None).update(joined_at=now)
     return agent
+
+
+def _skew_us(heartbeat: Heartbeat, now: datetime) -> int:
+    """How far the agent's clock is ahead of ours. It knows that from our answers; that it is not further behind is all
+    that reading its heartbeat proves, as nobody knows how long that lay unread."""
+    read_us = round((heartbeat.sent_at - now).total_seconds() * 1_000_000)
+    told_us = heartbeat.clock_ahead_us
+    return read_us if told_us is None else max(read_us, min(told_us, MAX_SKEW_US))
 
 
 def forget_agents(*, before: datetime) -> int:

@@ -38,7 +38,8 @@ class AgentState:
 
     @property
     def skew(self) -> str:
-        """How the agent's clock stands to ours, in words; a heartbeat's own way makes it look a little behind."""
+        """How the agent's clock stands to ours, in words. One that its agent does not tell of looks a little behind, by
+        its heartbeat's own way."""
         if not self.clock_is_wrong:
             return "right"
         return f"{abs(self.agent.clock_skew_us) / 1e6:,.1f} s {'ahead' if self.agent.clock_skew_us > 0 else 'behind'}"

@@ -354,6 +354,7 @@ EXAMPLES: dict[str, wire.Message] = {
         holding=(build_request().run_id, build_request(attempt=2).run_id),
         spooled=3,
     ),
+    "heartbeat.clock": Heartbeat(agent="eu-1", agent_version="0.1.0", sent_at=SLOT, clock_ahead_us=-7_300_000),
     "heartbeat.idle": Heartbeat(agent="eu-1", agent_version="0.1.0", sent_at=SLOT),
     "heartbeat_reply.lost": HeartbeatReply(received_at=SLOT, lost=(build_request(attempt=2).run_id,)),
     "receipts.each": Receipts(statuses=tuple(ReceiptStatus)),

@@ -172,3 +172,39 @@ def test_runs_expire_by_the_services_clock_however_wrong_this_one_is(
     pulse.beat()
     assert not skew.exists()
     assert datetime.now(UTC) <= ServiceTime(skew)() <= datetime.now(UTC)
+
+
+def told_s(service: StubService) -> list[float | None]:
+    """What the heartbeats said of the agent's clock, in seconds ahead."""
+    return [None if beat.clock_ahead_us is None else beat.clock_ahead_us / 1e6 for beat in service.heartbeats]
+
+
+def test_each_heartbeat_tells_what_those_before_it_found_of_the_clock(
+    make_pulse: MakePulse, service: StubService
+) -> None:
+    pulse = make_pulse()
+    for skew_s in (60, -60, 0):
+        service.skew = timedelta(seconds=skew_s)
+        pulse.beat()
+    pulse.beat()
+    assert told_s(service) == [0, pytest.approx(-60, abs=0.5), pytest.approx(60, abs=0.5), pytest.approx(0, abs=0.1)]
+
+
+def test_a_clock_is_told_to_be_off_by_no_more_than_is_sure(make_pulse: MakePulse, service: StubService) -> None:
+    """An answer that took long leaves open when the heartbeat was read."""
+    pulse = make_pulse()
+    service.slow_s = 1.0
+    pulse.beat()
+    service.skew = timedelta(seconds=60)
+    pulse.beat()
+    pulse.beat()
+    assert told_s(service) == [0, 0, pytest.approx(-60, abs=0.5)]
+
+
+def test_a_courier_that_began_anew_tells_what_was_known_of_the_clock(service: StubService, tmp_path: Path) -> None:
+    held, skew = tmp_path / "held", tmp_path / "skew"
+    held.mkdir()
+    service.skew = timedelta(hours=1)
+    for _ in range(2):
+        Pulse(Service(service.url, TOKEN), Spool(tmp_path / "spool"), held, About(agent="eu-1"), skew=skew).beat()
+    assert told_s(service) == [0, pytest.approx(-3600, abs=0.5)]

@@ -145,3 +145,30 @@ def test_regions_cost_two_statements(
     with django_assert_num_queries(2):
         states = queries.regions_for(alice.organisation, now=NOW)
     assert [state.health for state in states] == [Health.NEVER, Health.NEVER]
+
+
+@pytest.mark.parametrize(
+    ("told_s", "sent_s", "skew_s"),
+    [
+        pytest.param(None, -30, -30, id="an older agent says nothing: it is guessed from when the heartbeat was read"),
+        pytest.param(0, -30, 0, id="a heartbeat that lay unread while we began makes no clock wrong"),
+        pytest.param(-7.3, -37, -7.3, id="nor does it make a clock that is behind look worse"),
+        pytest.param(0, 3, 3, id="what was sent later than now is of a clock that is ahead, whatever it was held for"),
+        pytest.param(-3600, -0.02, -0.02, id="a clock that was set right is so at once"),
+        pytest.param(60, 59.9, 60, id="a clock that is ahead is so by what its agent knows"),
+    ],
+)
+def test_the_agent_knows_its_clock_better_than_when_its_heartbeat_was_read(
+    eu: Credentials, told_s: float | None, sent_s: float, skew_s: float
+) -> None:
+    ahead_us = None if told_s is None else round(told_s * 1e6)
+    beat = replace(BEAT, sent_at=NOW + timedelta(seconds=sent_s), clock_ahead_us=ahead_us)
+    agent = actions.record_heartbeat(region=Region.objects.get(), heartbeat=beat, now=NOW)
+    assert agent.clock_skew_us == round(skew_s * 1e6)
+
+
+def test_no_word_of_an_agent_on_its_clock_is_too_large_to_keep(eu: Credentials) -> None:
+    beat = replace(BEAT, clock_ahead_us=10**30)
+    agent = actions.record_heartbeat(region=Region.objects.get(), heartbeat=beat, now=NOW)
+    agent.refresh_from_db()
+    assert agent.clock_skew_us > 10**15
