@@ -4,19 +4,21 @@ import queue
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from time import monotonic, sleep
 
 from workers.browser.chromium import inspect_chromium
 from workers.browser.faults import BrowserError
 from workers.browser.guard import Guard
 from workers.browser.names import Names
 from workers.browser.seat import Seat, TellFault, tell_nobody
-from workers.browser.seen import PageRun, View, chosen, failed_view, views_of
+from workers.browser.seen import PageRun, View, chosen, failed_view, second_try, views_of
 from workers.browser.settings import BrowserSettings
 from workers.browser.steps import Carried, StepError
 from workers.browser.views import Load
 from workers.browser.workspace import sweep
 from workers.closing import Closing
 from workers.diagnosis.diagnosed import diagnosed_page
+from workers.measurement.compute.page_outcome import cut_short_by
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, OnProgress, ProgressStage, RunRequest
 from workers.measurement.page_options import PageState
@@ -26,6 +28,11 @@ from workers.measurement.routes import PictureKind
 _SEAT_S = 300.0
 # A page that failed so often in a run will fail again; more would only keep others waiting.
 _ENOUGH_FAILURES = 3
+# What a network of ours cut short is made once more, so that the slot is not lost. One that took longer is not: the
+# ledger knows nothing of a second try, and grants a run a minute beyond its timeouts.
+_AGAIN_WITHIN_S = 20.0
+# Such changes come in bursts; an address of IPv6 is tried out for a second before it counts (RFC 4862, 5.4).
+_CALM_S = 2.0
 
 
 class ForbiddenError(Exception):
@@ -106,8 +113,9 @@ class BrowserPool(Closing):
         seat = self._take()
         try:
             carried = _carry_out(seat, request, guard)
+            tries = _Tries(lambda number: _load(seat, number, _Asked(request, carried), guard, tell))
             for number in range(1, request.page.loads + 1):
-                views += _load(seat, number, _Asked(request, carried), guard, tell)
+                views += tries.load(number)
                 if sum(view.state is PageState.COLD and view.failure is not None for view in views) >= _ENOUGH_FAILURES:
                     break
         finally:
@@ -132,6 +140,25 @@ class BrowserPool(Closing):
                     only_private=not sandboxed and not settings.allow_unsandboxed,
                 )
             return self._guard
+
+
+class _Tries:
+    """The loads of one run, of which one may be made a second time."""
+
+    def __init__(self, load: Callable[[int], list[View]]) -> None:
+        self._load, self._may_again = load, True
+
+    def load(self, number: int) -> list[View]:
+        """The views of a load: as cold as the first time, in a context of its own, with all of the view's time."""
+        began_s = monotonic()
+        views = self._load(number)
+        page = views[0].page
+        name = None if page is None else cut_short_by(page)
+        if name is None or not self._may_again or monotonic() - began_s > _AGAIN_WITHIN_S:
+            return views
+        self._may_again = False
+        sleep(_CALM_S)
+        return [second_try(view, name) for view in self._load(number)]
 
 
 def _carry_out(seat: Seat, request: RunRequest, guard: Guard) -> Carried | None:

@@ -22,6 +22,7 @@ _PROTOCOLS = frozenset(map(str, Protocol))
 MayMeasure = Callable[[str], bool]
 _NO_REPEAT = "There is no second view: after the first one the browser could not be used again."
 _RESTLESS = "The page never stopped asking for more: when it was fully loaded, and how long it blocked, is not known."
+_SECOND_TRY = "This is a second try: the first was cut short when a network of the agent's machine came or went ({})."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +74,20 @@ def views_of(request: RunRequest, number: int, load: Load, may_measure: MayMeasu
 
 def _without_repeat(run: PageRun) -> PageRun:
     """A failed load has said already why nobody came back."""
+    return run if isinstance(run.outcome, Failed) else _warned(run, _NO_REPEAT)
+
+
+def _warned(run: PageRun, text: str) -> PageRun:
     page = run.outcome.measurement
-    if isinstance(run.outcome, Failed) or not isinstance(page, PageMeasurement):
+    if not isinstance(page, PageMeasurement):
         return run
-    told = replace(page, warnings=(*page.warnings, _NO_REPEAT))
+    told = replace(page, warnings=(*page.warnings, text))
     return replace(run, outcome=replace(run.outcome, measurement=told))
+
+
+def second_try(view: View, name: str) -> View:
+    """A view of a load that was made in place of one that was cut short (`cut_short_by`)."""
+    return replace(view, run=_warned(view.run, _SECOND_TRY.format(name)))
 
 
 def failed_view(number: int, reason: Failure) -> View:

@@ -119,14 +119,17 @@ def judge_page(request: RunRequest, capture: PageCapture, page: Page, may_measur
     return Measured(measurement=page.measurement)
 
 
-def _disturbed(measured: PageMeasurement) -> Failure | None:
+def cut_short_by(measured: PageMeasurement) -> str | None:
     """Chrome drops what it has open when a network of its machine comes or goes: the page is then without what was
-    dropped, and done too early."""
-    dropped = [row for row in measured.waterfall.requests if row.failure in _DROPPED]
-    if not dropped:
+    dropped, and done too early. Chrome's name for that; None of a page that was left alone."""
+    return next((row.failure for row in measured.waterfall.requests if row.failure in _DROPPED), None)
+
+
+def _disturbed(measured: PageMeasurement) -> Failure | None:
+    name = cut_short_by(measured)
+    if name is None:
         return None
-    told = f"a network of its machine came or went during the load ({dropped[0].failure})"
-    return failure(FailureKind.BROWSER_FAILED, told)
+    return failure(FailureKind.BROWSER_FAILED, f"a network of its machine came or went during the load ({name})")
 
 
 def _unheard(request: RunRequest, capture: PageCapture, page: Page) -> Failure | None:

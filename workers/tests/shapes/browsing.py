@@ -19,6 +19,7 @@ from workers.browser.faults import BrowserError
 from workers.browser.guard import Guard
 from workers.browser.launch import ORDINARY
 from workers.browser.pool import BrowserPool
+from workers.browser.seen import PageRun
 from workers.browser.session import Home, Session
 from workers.browser.settings import BrowserSettings
 from workers.measurement.addresses import parse_networks
@@ -63,10 +64,8 @@ class ShapeLab:
 
     def visit(self, shape: Shape) -> PageCapture:
         """The page of a shape that is being served. Raises BrowserError when the browser brought nothing back."""
-        options = PageOptions(protocol=shape.protocol, repeat=shape.repeat)
-        request = page_request(shape.url, timeout_us=15_000_000, headers=(), page=options)
         if shape.full:
-            return self._apart(lambda: asyncio.run(_load_whole(self._settings(shape), request)))
+            return self._apart(lambda: asyncio.run(_load_whole(self._settings(shape), _request(shape))))
         seen: list[PageCapture] = []
 
         def keep(capture: PageCapture) -> Page:
@@ -74,10 +73,14 @@ class ShapeLab:
             return compute_page(capture)
 
         with patch("workers.browser.seen.compute_page", keep):
-            outcome = self._pool(shape).load(request).outcome
+            outcome = self.run(shape).outcome
         if not seen:
             raise BrowserError(f"nothing was seen: {outcome}")
         return seen[-1]
+
+    def run(self, shape: Shape) -> PageRun:
+        """The whole run of a shape that is being served, as an agent makes it."""
+        return self._pool(shape).load(_request(shape))
 
     @contextmanager
     def serving(self, shape: Shape) -> Iterator[None]:
@@ -132,6 +135,11 @@ class ShapeLab:
         _check(_LIBC.unshare(_CLONE_NEWNS))
         _check(_LIBC.mount(b"none", b"/", None, _MS_PRIVATE, None))
         _check(_LIBC.mount(bytes(self._resolver), b"/etc/resolv.conf", None, _MS_BIND, None))
+
+
+def _request(shape: Shape) -> RunRequest:
+    options = PageOptions(protocol=shape.protocol, repeat=shape.repeat)
+    return page_request(shape.url, timeout_us=15_000_000, headers=(), page=options)
 
 
 def _check(returned: int) -> None:
