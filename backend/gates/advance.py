@@ -109,7 +109,11 @@ def _give_up_regions(step: _Step, runs: Sequence[GateRun]) -> None:
         why = _why_not(step, code, list(counted[code].values()), runs)
         if why and code not in gate.given_up:
             gate.given_up[code] = why
-            gate.warnings.append(f"{code} is left out: {why}.")
+            gate.warnings.append(_left_out(code, why))
+
+
+def _left_out(code: str, why: str) -> str:
+    return f"{code} is left out: {why}."
 
 
 def _why_not(step: _Step, code: str, counted: Sequence[Tally], runs: Sequence[GateRun]) -> str:
@@ -143,12 +147,17 @@ def _go_on(step: _Step, runs: Sequence[GateRun]) -> None:
 
 
 def _end_without_regions(step: _Step) -> None:
+    """The reason tells of each region; to warn of them besides would say it twice."""
     gate = step.gate
+    told = {_left_out(code, why) for code, why in gate.given_up.items()}
+    gate.warnings = [warning for warning in gate.warnings if warning not in told]
     codes: dict[str, list[str]] = defaultdict(list)
     for code, reason in gate.given_up.items():
         codes[reason].append(code)
     why = "; ".join(f"{', '.join(alike)}: {reason}" for reason, alike in codes.items())
-    gate.reason = f"It could not be measured in {len(gate.given_up)} of {len(gate.regions)} regions ({why})."
+    given_up, all_of_them = len(gate.given_up), len(gate.regions)
+    who = "The only region does" if all_of_them == 1 else f"{given_up} of {all_of_them} regions do"
+    gate.reason = f"{who} not measure ({why})."
     step.end(Verdict.ERROR)
 
 

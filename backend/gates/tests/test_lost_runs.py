@@ -27,8 +27,28 @@ def test_with_all_agents_silent_it_is_an_error_at_once(world: World) -> None:
     gate = world.play(world.ask())
     told = world.view(gate)
     assert (gate.status, gate.verdict, told.exit_code) == ("done", "error", 4)
-    assert gate.summary.startswith("It could not be measured in 3 of 3 regions (")
-    assert "its agents are silent" in gate.summary
+    assert gate.summary == "3 of 3 regions do not measure (ap, eu, us: its agents are silent)."
+    assert gate.warnings == [], "they would say the same once more"
+
+
+def test_the_only_region_of_a_gate_is_told_of_as_one(world: World) -> None:
+    world.history(count=80)
+    world.silence(*REGIONS)
+    gate = world.play(world.ask(runs=Runs(regions=("eu",))))
+    assert gate.summary == "The only region does not measure (eu: its agents are silent)."
+
+
+def test_what_was_left_out_before_most_regions_were_is_told_once(world: World) -> None:
+    world.history()
+    world.silence("ap")
+    gate = world.ask()
+    step()
+    gate.refresh_from_db()
+    assert gate.warnings == ["ap is left out: its agents are silent."]
+    world.silence("us")
+    gate = world.play(gate, lambda run: None)
+    assert gate.summary == "2 of 3 regions do not measure (ap, us: its agents are silent)."
+    assert gate.warnings == []
 
 
 def test_agents_that_stop_in_the_middle_end_it_too(world: World) -> None:
@@ -192,7 +212,7 @@ def test_where_all_regions_miss_again_and_again_the_error_says_why(world: World)
     gate = world.play(world.ask(), lambda run: Failed(failure=failure(FailureKind.BROWSER_FAILED)))
     assert gate.verdict == "error"
     why = "“The browser of this region could not be used”"
-    assert gate.summary.endswith(f" regions (ap, eu, us: its runs are missed again and again: {why}).")
+    assert gate.summary.endswith(f" regions do not measure (ap, eu, us: its runs are missed again and again: {why}).")
 
 
 @pytest.mark.parametrize("reason", list(MissedReason))

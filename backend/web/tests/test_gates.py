@@ -191,3 +191,10 @@ def test_the_interval_and_its_limit_lie_on_one_axis(world: World) -> None:
         assert drawn is not None
         assert 0 < drawn.low <= drawn.value <= drawn.high < drawn.limit < drawn.width
         assert (drawn.nothing is None) == (rule.rule.max_value is not None)
+
+
+def test_a_gate_whose_regions_do_not_measure_says_each_thing_once(page: Client, world: World) -> None:
+    world.history()
+    world.silence("eu", "us", "ap")
+    text = text_of(page, "gate", world.play(world.ask()).public_id).partition("The report as Markdown")[0]
+    assert (text.count("could not be measured"), text.count("its agents are silent")) == (1, 1)
