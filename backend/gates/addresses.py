@@ -1,5 +1,6 @@
 """Where the two sides of a gate are reached that compares addresses: what was asked, and each monitor's two URLs."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,9 @@ from backend.sites.targets import check_target
 from workers.measurement.target import Target, TargetError
 
 MAX_NAMED = 5
+# The path of a page itself, not of what pages lie under: for a monitor of a server's root it is the whole path.
+_IS_PAGE = re.compile(r"\.(?:x?html?|shtml|php|aspx?|jsp)$", re.IGNORECASE)
+_ROOT = re.compile(r"/(?:\?|$)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +114,8 @@ def _url(address: Address, monitor: Monitor) -> str:
     if not address.base:
         return monitor.url
     base, target = _base(address.base), check_target(monitor.url)
-    return check_target(f"{base.scheme}://{base.authority}{base.path.rstrip('/')}{target.path}").url
+    path = target.path.removeprefix("/") if _IS_PAGE.search(base.path) and _ROOT.match(target.path) else target.path
+    return check_target(f"{base.scheme}://{base.authority}{base.path.rstrip('/')}{path}").url
 
 
 def _base(text: str) -> Target:

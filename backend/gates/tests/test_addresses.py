@@ -187,3 +187,20 @@ def test_the_runs_of_both_sides_are_counted_against_what_may_be_made(
     world.ask()
     with pytest.raises(InvalidGateError, match="That may take 78 runs; at most 39 are made"):
         ask(world)
+
+
+@pytest.mark.parametrize(
+    ("base", "path", "asked"),
+    [
+        (f"{OLD}/index.html", "/", f"{OLD}/index.html"),
+        (f"{OLD}/shop/start.php", "/?full=1", f"{OLD}/shop/start.php?full=1"),
+        (f"{OLD}/pr-7", "/", f"{OLD}/pr-7/"),
+        (f"{OLD}/v1.2", "/", f"{OLD}/v1.2/"),
+        (f"{OLD}/v1.2/", "/cart", f"{OLD}/v1.2/cart"),
+    ],
+)
+def test_an_address_that_is_a_page_itself_gets_no_slash(world: World, base: str, path: str, asked: str) -> None:
+    monitor = world.monitor()
+    monitor.url = f"https://shop.example{path}"
+    monitor.save()
+    assert ask(world, baseline=against(base)).addresses[str(monitor.pk)][0] == asked
