@@ -39,8 +39,8 @@ _PROGRESS_S = 0.5
 # A page that has loaded but keeps a request open without a byte is at rest after this.
 _STALLED_S = 5.0
 _CUT_SHORT = (
-    "Before it had loaded, the page went on to what is no page (a download, an answer without one): browsers then read"
-    " it no further, and there is no load time."
+    "Before it had loaded, the page stopped itself or went on to what is no page (a download, an answer without one):"
+    " browsers then read it no further, and there is no load time."
 )
 # An answer that took longer had to wait for a task; what that did is painted, and its frame sent, within so long.
 _TASK_S, _PAINT_S = 0.05, 0.25

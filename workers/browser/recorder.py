@@ -68,8 +68,10 @@ class _Standing:
 class Recorder:
     """One run's events. `changed` is set when it has loaded or ended; times are those of `now`, in seconds.
 
-    A page that sets out for what is no page before it has loaded is read no further by Chrome, and has no load event
-    (`cut_short`). It counts as loaded when the browser says that it stopped and nothing that it asked for is open.
+    A page that stops itself (`window.stop`) or sets out for what is no page before it has loaded is read no further by
+    Chrome, and has no load event (`cut_short`). It counts as loaded when the browser says that it stopped and nothing
+    that it asked for is open. What a page was waiting for when it gave way to another has no end that is told, and is
+    open no more once that other one has loaded.
     """
 
     def __init__(self, now: Callable[[], float]) -> None:
@@ -87,6 +89,9 @@ class Recorder:
         self._now = now
         self._events: list[DevToolsEvent] = []
         self._open: dict[str, str] = {}
+        # The document that gives way to this one, and what it has open.
+        self._leaving = ""
+        self._left: set[str] = set()
         self._carried: set[str] = set()
         self._streams: set[str] = set()
         self._received: defaultdict[str, int] = defaultdict(int)
@@ -167,9 +172,11 @@ class Recorder:
             self._has_script(_url_in(params, "targetInfo"))
         elif method == _LOAD:
             self.load_seen, self.load_s, self.cut_short = True, self._now(), False
+            if self._document in self._received:
+                self._leave()
             self.changed.set()
-        elif method == _STOPPED:
-            self._stopped = self._stopped or (self.cut_short and params.get("frameId") == self.main_frame)
+        elif method == _STOPPED and params.get("frameId") == self.main_frame:
+            self._stop()
         elif method == _DATA:
             self.body_bytes += int(params.get("dataLength", 0))
         if method.startswith("Network.") and not self._is_quiet(method, request_id):
@@ -200,10 +207,14 @@ class Recorder:
             self._streams.add(request_id)
         if kind not in _ENDLESS:
             self._open[request_id] = url
+        if self._leaving and params.get("loaderId") == self._leaving:
+            self._left.add(request_id)
         if kind == _DOCUMENT and params.get("frameId") == self.main_frame and params.get("loaderId") == request_id:
             # The page gives way to another document: its load is what now counts.
             if self._document in self._received:
                 self._before = _Standing(self._document, self.pieces, self.load_seen, self.load_s, self.cut_short)
+            if request_id != self._document:
+                self._leaving, self._left = self._document, {*self._open} - {request_id}
             self.load_seen, self.load_s, self.document_error = False, None, None
             self.cut_short = self._stopped = False
             self._document, self.pieces = request_id, []
@@ -220,10 +231,24 @@ class Recorder:
             self._stand(self._before)
             self.changed.set()
 
+    def _stop(self) -> None:
+        """The browser waits for nothing more of the top frame. Of a document that stopped itself no end is told."""
+        if not self.cut_short and not self.load_seen and self._document in self._received:
+            self.cut_short = True
+            self._open.pop(self._document, None)
+        self._stopped = self._stopped or self.cut_short
+
+    def _leave(self) -> None:
+        """What the page before was waiting for ended with it."""
+        for request_id in self._left:
+            self._open.pop(request_id, None)
+        self._leaving, self._left = "", set()
+
     def _stand(self, before: _Standing) -> None:
         """What gives nothing up but its way leaves the page as it stands: a download, an answer without a page, the
         address of a mailbox or an app."""
         self._document, self.pieces, self.document_error = before.document, before.pieces, before.error
+        self._leaving, self._left = "", set()
         if not self.load_seen:
             self.load_seen, self.load_s = before.load_seen, before.load_s
             self.cut_short = before.cut_short or not before.load_seen

@@ -127,10 +127,44 @@ def test_a_page_that_gave_way_before_it_had_loaded_stands_once_the_browser_stops
     assert (again.load_seen, again.cut_short) == (True, True)
 
 
-def test_a_page_that_only_stopped_or_had_loaded_is_not_called_cut_short() -> None:
+def test_a_page_that_stops_itself_stands_once_nothing_is_open_but_its_document() -> None:
+    """Of that Chrome tells no end where it was still coming."""
+    came = (goes_to("1"), ("Network.dataReceived", {"requestId": "1", "dataLength": 9, "timestamp": 1}))
+    picture = asked("2", "https://shop.test/a.png", "Image")
+    stands = recorder_of(*came, picture, gives_up("2"), STOPPED)
+    assert (stands.load_seen, stands.cut_short) == (True, True)
+    assert not recorder_of(*came, picture, STOPPED).load_seen
+    assert recorder_of(*came, picture, STOPPED, gives_up("2")).load_seen
+    # The browser may stop for what stood before: nothing of this document has come.
+    assert not recorder_of(goes_to("1"), STOPPED).load_seen
+    # It stopped itself to go on elsewhere.
+    onward = recorder_of(*came, STOPPED, goes_to("3"))
+    assert (onward.load_seen, onward.cut_short) == (False, False)
+
+
+def test_what_a_page_was_waiting_for_is_open_no_more_once_another_has_loaded_in_its_place() -> None:
+    def of(document: str, request_id: str, kind: str = "Fetch") -> tuple[str, dict[str, Any]]:
+        name, params = asked(request_id, f"https://shop.test/{request_id}", kind)
+        return name, {**params, "frameId": "", "loaderId": document}
+
+    def came(request_id: str) -> tuple[str, dict[str, Any]]:
+        return "Network.dataReceived", {"requestId": request_id, "dataLength": 9, "timestamp": 1}
+
+    loaded = ("Page.loadEventFired", dict[str, Any]())
+    ended = [("Network.loadingFinished", {"requestId": request_id}) for request_id in ("1", "2")]
+    # One before the page set out, one while its way led there.
+    left = (goes_to("1"), came("1"), of("1", "a"), goes_to("2"), of("1", "b"), *ended)
+    assert recorder_of(*left, came("2"), loaded).is_idle
+    assert not recorder_of(*left, came("2"), of("2", "c"), loaded).is_idle
+    # What is fetched ahead for a page to come is of neither.
+    assert not recorder_of(*left, came("2"), of("d", "d", "Prefetch"), loaded).is_idle
+    # The load of the page that is still there, while the other has not come.
+    assert not recorder_of(*left, loaded).is_idle
+
+
+def test_a_page_that_had_loaded_is_not_called_cut_short() -> None:
     came = (goes_to("1"), ("Network.dataReceived", {"requestId": "1", "dataLength": 9, "timestamp": 1}))
     ended, loaded = ("Network.loadingFinished", {"requestId": "1"}), ("Page.loadEventFired", dict[str, Any]())
-    assert not recorder_of(*came, ended, STOPPED).load_seen
     after = recorder_of(*came, ended, loaded, STOPPED, goes_to("2"), gives_up("2"), STOPPED)
     assert (after.load_seen, after.cut_short) == (True, False)
     meanwhile = recorder_of(*came, ended, goes_to("2"), loaded, gives_up("2"), STOPPED)
