@@ -5,9 +5,10 @@ from itertools import pairwise
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts
 from workers.diagnosis.hsts import hsts_of_journey
-from workers.diagnosis.page_case import MEDIUM_US, PageCase, told
-from workers.measurement.finding import FindingId
-from workers.measurement.waterfall import Request, ResourceType, RowFlag
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
+from workers.measurement.finding import FindingId, NotJudgedReason
+from workers.measurement.statuses import REDIRECTS
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
 from workers.measurement.web_address import host_of
 
 _TOLD = 5
@@ -23,18 +24,23 @@ def redirects(case: PageCase) -> Verdicts:
     What a later step would need anyway is no cost of an earlier one: its connection, or the lookup of its name.
     """
     hops = _journey(case)
-    steps = list(pairwise(hops))
+    steps = [step for step in pairwise(hops) if not _is_asked_again(*step)]
     costs = [max(0, later.timing.start_us - hop.timing.start_us - _needed_us(case, hop, hops)) for hop, later in steps]
     if sum(costs) < MEDIUM_US:
         return
+    if hops[-1].served_from is not ServedFrom.NETWORK:
+        # A step fetched it ahead, or installed who gave it: what it costs to come by itself was not seen.
+        yield unjudged(FindingId.HTTP_REDIRECT_COST, NotJudgedReason.NOT_MEASURED)
+        return
+    before = [hop for hop, _ in steps]
     yield told(
         FindingId.HTTP_REDIRECT_COST,
-        hops[:-1],
+        before,
         sum(costs),
         evidence=facts(
             redirects=len(steps),
-            urls=tuple(hop.url for hop in hops[: _TOLD + 1]),
-            statuses=tuple(str(hop.status) for hop in hops[:-1][:_TOLD]),
+            urls=tuple(hop.url for hop in [*before, hops[-1]][: _TOLD + 1]),
+            statuses=tuple(str(hop.status) for hop in before[:_TOLD]),
             costs_ms=tuple(cost / 1000 for cost in costs[:_TOLD]),
             hsts=hsts_of_journey([(hop.url, hop.response_headers) for hop in hops]),
         ),
@@ -49,6 +55,12 @@ def _journey(case: PageCase) -> list[Request]:
         if before and not _ASIDE & set(row.flags) and (row.redirected_to == hops[0].url or _gave_way(row, hops[0])):
             hops.insert(0, row)
     return hops
+
+
+def _is_asked_again(hop: Request, later: Request) -> bool:
+    """Whether a document is asked for once more and leads nowhere else: it wanted hints (Critical-CH), or reloaded
+    itself. A redirect to its own address, as for a cookie, is a redirect."""
+    return hop.url == later.url and hop.status not in REDIRECTS
 
 
 def _gave_way(row: Request, later: Request) -> bool:

@@ -6,9 +6,9 @@ from typing import Any
 from workers.measurement.connection import Connection
 from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.waterfall import Request, ResourceType, RowFlag
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
 from workers.tests.builders import build_connection, span
-from workers.tests.diagnosis.page_sketch import MAIN, evidence_of, row, sketch, told
+from workers.tests.diagnosis.page_sketch import MAIN, evidence_of, open_questions, row, sketch, told
 
 REDIRECTS = FindingId.HTTP_REDIRECT_COST
 
@@ -81,3 +81,32 @@ def test_redirects_of_frames_and_files_are_none_of_the_page() -> None:
         moved(1, 0, 200, f"https://{MAIN}/"),
     ):
         assert told(redirected(before), REDIRECTS) is None
+
+
+def test_a_document_that_is_asked_for_once_more_leads_to_no_other_address() -> None:
+    """As for client hints (Critical-CH), of which the log tells as of a redirect, or when it reloads itself."""
+    for_hints = moved(1, 0, 400, f"https://{MAIN}/", path="", status=200)
+    itself = moved(1, 0, 400, "", path="", status=200, redirected_to=None)
+    for before in (for_hints, itself):
+        assert told(redirected(before), REDIRECTS) is None
+    # A redirect to the same address, as for a cookie, is one all the same.
+    assert told(redirected(moved(1, 0, 400, f"https://{MAIN}/", path="")), REDIRECTS) is not None
+    # What led there is one too, and nothing else is told with it.
+    plain = moved(1, 0, 300, f"https://{MAIN}/", url=f"http://{MAIN}/", connection=2)
+    first = build_connection(number=2, host=MAIN, dns=span(0, 40), connect=span(40, 120), tls=None)
+    again = moved(2, 300, 700, f"https://{MAIN}/", path="", status=200)
+    found = told(redirected(plain, again, connections=(first,)), REDIRECTS)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (260_000, (1,))
+    assert evidence_of(found)["urls"] == (f"http://{MAIN}/", f"https://{MAIN}/")
+
+
+def test_nobody_knows_what_a_document_from_the_cache_would_have_cost_without_the_step_before() -> None:
+    """What came before fetched it ahead, as by speculation rules."""
+    page = redirected(moved(1, 0, 400, "", path="first", status=200, redirected_to=None))
+    assert told(page, REDIRECTS) is not None
+    first, document = page.waterfall.requests
+    cached = replace(document, served_from=ServedFrom.DISK_CACHE, connection=None)
+    held = replace(page, waterfall=replace(page.waterfall, requests=(first, cached)))
+    assert told(held, REDIRECTS) is None
+    assert REDIRECTS in open_questions(held)
