@@ -77,6 +77,12 @@ def test_before_the_first_pair_no_length_of_an_axis_is_told(world: World, show: 
 
 
 @pytest.mark.django_db
+def test_on_a_phone_whose_table_has_no_head_what_the_cache_said_has_a_name(world: World, show: Show) -> None:
+    make_pairing(world.site)
+    assert '<td data-label="CDN cache">\N{EN DASH}</td>' in show()
+
+
+@pytest.mark.django_db
 def test_the_page_says_where_the_cdn_helps_by_how_much_and_why(
     world: World, show: Show, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
