@@ -1,6 +1,6 @@
 """What to do about a run that failed or was missed: what to look at, never a cause that nobody saw."""
 
-from workers.measurement.failure import Failure, FailureKind, failure
+from workers.measurement.failure import Failure, FailureKind, Stage, failure
 from workers.measurement.messages import MissedReason
 
 _ADVICE: dict[FailureKind, str] = {
@@ -32,7 +32,8 @@ _ADVICE: dict[FailureKind, str] = {
     FailureKind.TLS_NOT_SPOKEN: "Switch TLS on for this port of the server, or measure an address that begins with "
     "http://.",
     FailureKind.HTTP1_NOT_SPOKEN: "Look which protocols the server offers in its handshake (ALPN).",
-    FailureKind.TLS_FAILED: "Look which versions of TLS and which ciphers the server offers.",
+    FailureKind.TLS_FAILED: "Look at the server's TLS settings, and at what it, or a proxy or firewall before it, "
+    "sends: the reason says what could not be right.",
     FailureKind.CERTIFICATE_EXPIRED: "Renew the certificate, see that the server sends the new one, and look why it "
     "was not renewed in time.",
     FailureKind.CERTIFICATE_NOT_YET_VALID: "Look from when on the certificate is valid, and whether the server sends "
@@ -74,6 +75,13 @@ _ADVICE: dict[FailureKind, str] = {
     "logs say why.",
     FailureKind.INTERNAL_ERROR: "Test it again. If it stays, the log of the region's agent says more.",
 }
+# The words of Chrome and OpenSSL where both sides have no version or cipher in common; all else may be anything.
+_NOTHING_IN_COMMON = ("ERR_SSL_VERSION_OR_CIPHER_MISMATCH", "unsupported protocol")
+_ON_COMMON = "Look which versions of TLS and which ciphers the server offers."
+_ON_RECORDS = (
+    "Look into the logs of the server, and of any proxy or firewall before it, at the time of this run: the reason "
+    "says what of that which came after the handshake could not be right."
+)
 # Why, and what to do.
 _MISSED: dict[MissedReason, tuple[str, str]] = {
     MissedReason.SERVICE_DOWN: (
@@ -110,7 +118,15 @@ _MISSED: dict[MissedReason, tuple[str, str]] = {
 
 def advice_on(failed: Failure) -> str:
     """What to do about it; empty where another than usual is to blame, since its detail says why and whose it is."""
-    return _ADVICE[failed.kind] if failed.blame is failure(failed.kind).blame else ""
+    if failed.blame is not failure(failed.kind).blame:
+        return ""
+    return _advice_on_tls(failed) if failed.kind is FailureKind.TLS_FAILED else _ADVICE[failed.kind]
+
+
+def _advice_on_tls(failed: Failure) -> str:
+    if failed.stage is not Stage.TLS:
+        return _ON_RECORDS
+    return _ON_COMMON if any(words in failed.detail for words in _NOTHING_IN_COMMON) else _ADVICE[failed.kind]
 
 
 def why_missed(reason: MissedReason) -> str:
