@@ -71,9 +71,10 @@ class RowFlag(StrEnum):
     `preconnected`: its connection was begun before the page asked for it. `coalesced`: it used a connection that was
     opened for another host. `resumed` and `early_data`: of its connection's TLS session. `early_hints`: the server
     sent 103 first. `preflight`: the browser's own CORS question. `frame`, `worker`, `service_worker`: who asked, when
-    it was not the page itself. `preload`, `prefetch`: asked for by a hint. `pushed`: sent by the
-    server before anybody asked (HTTP/2, Chrome before 106). `cancelled`: given up by the page.
-    `browser_internal`: not the page's doing.
+    it was not the page itself. `preload`, `prefetch`: asked for by a hint. `pushed`: sent by the server before anybody
+    asked (HTTP/2, Chrome before 106). `retried`: sent more than once, as the first try was lost with its connection,
+    refused, or answered with what makes a browser ask again (401, 408, 421); its phases are those of the last.
+    `cancelled`: given up by the page. `browser_internal`: not the page's doing.
     """
 
     PRECONNECTED = "preconnected"
@@ -88,6 +89,7 @@ class RowFlag(StrEnum):
     PRELOAD = "preload"
     PREFETCH = "prefetch"
     PUSHED = "pushed"
+    RETRIED = "retried"
     CANCELLED = "cancelled"
     BROWSER_INTERNAL = "browser_internal"
 

@@ -15,6 +15,7 @@ FLAG_NOTES: dict[RowFlag, str] = {
     RowFlag.PRELOAD: "preload",
     RowFlag.PREFETCH: "prefetch",
     RowFlag.PUSHED: "pushed",
+    RowFlag.RETRIED: "asked again",
     RowFlag.CANCELLED: "cancelled",
     RowFlag.BROWSER_INTERNAL: "of the browser itself",
 }
@@ -31,6 +32,10 @@ FLAG_SENTENCES: dict[RowFlag, str] = {
     RowFlag.PRELOAD: "The page asked for it by a preload hint.",
     RowFlag.PREFETCH: "It was fetched in advance for a later page.",
     RowFlag.PUSHED: "The server sent it before anybody asked (HTTP/2 server push).",
+    RowFlag.RETRIED: (
+        "The browser asked more than once: the first try was refused, answered with what makes a browser ask again, or "
+        "lost with its connection. What that took stands before the phases."
+    ),
     RowFlag.CANCELLED: "The page gave it up before it was complete.",
     RowFlag.BROWSER_INTERNAL: "The browser asked for it on its own account, not the page.",
 }

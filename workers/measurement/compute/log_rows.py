@@ -19,7 +19,7 @@ from workers.measurement.compute.join import asked_cache_alone
 from workers.measurement.compute.lookups import lookup_for
 from workers.measurement.compute.netlog_nouns import ABORTED, DOCUMENTS, NetHop, NetSocket, Wait
 from workers.measurement.compute.network_log import NetworkLog
-from workers.measurement.compute.payers import payers_of, reused_by
+from workers.measurement.compute.payers import payers_of, reused_by, waited_for
 from workers.measurement.compute.refusals import opened_for, opened_in_vain, with_accepted_errors
 from workers.measurement.compute.row_flags import connection_flags, hop_flags
 from workers.measurement.compute.texts import plain, short_url
@@ -87,6 +87,9 @@ def _users(log: NetworkLog) -> dict[int, list[NetHop]]:
             users.setdefault(hop.link, []).append(hop)
     for hops in users.values():
         hops.sort(key=lambda hop: (hop.follows is not False, hop.sent_ms or 0))
+    for source, hops in users.items():
+        payer = waited_for(log, log.sockets[source], hops)
+        users[source] = [payer, *(hop for hop in hops if hop is not payer)]
     for hop in log.hops:
         for source in opened_in_vain(log, hop):
             if source not in users:

@@ -1,8 +1,8 @@
 """The connections that a page opened, and which request each of them stands at.
 
-The cost of a connection goes to the first request that used it; the others reused it. A connection whose opening began
-before that request did was opened ahead (preconnected): its true time is shown. What was opened and never used is
-listed too.
+The cost of a connection goes to the first request that used it, or that waited for it from its beginning; the others
+reused it. A connection whose opening began before that request did was opened ahead (preconnected): its true time is
+shown. What was opened and never used is listed too.
 """
 
 from collections import defaultdict
@@ -23,6 +23,7 @@ from workers.measurement.compute.exchange import ON_THE_NETWORK, Exchange
 from workers.measurement.compute.lookups import lookup_for
 from workers.measurement.compute.netlog_nouns import NetHop, NetSocket
 from workers.measurement.compute.network_log import NetworkLog
+from workers.measurement.compute.payers import waited_for
 from workers.measurement.compute.phases import devtools_spans, marks_of, shift, span_between
 from workers.measurement.compute.refusals import opened_for, with_accepted_errors
 from workers.measurement.compute.texts import plain_or_none
@@ -125,7 +126,18 @@ def _users(network: Network) -> dict[int, list[int]]:
             users[same.get(key, key)].append(index)
     for indexes in users.values():
         indexes.sort(key=lambda index: (*_place_of(network, index), _sent_us(network, index)))
-    return users
+    return {key: _payer_first(network, key, indexes) for key, indexes in users.items()}
+
+
+def _payer_first(network: Network, key: int, indexes: list[int]) -> list[int]:
+    """With the one at the head that the connection's cost stands at, as far as the log knows all of them."""
+    socket, known = network.log.sockets.get(key), [network.pairs.get(index) for index in indexes]
+    hops = [hop for hop in known if hop is not None]
+    if socket is None or len(hops) < len(indexes):
+        return indexes
+    one = waited_for(network.log, socket, hops)
+    payer = next(index for index, hop in zip(indexes, hops, strict=True) if hop is one)
+    return [payer, *(index for index in indexes if index != payer)]
 
 
 def _told_numbers(network: Network) -> dict[int, int]:

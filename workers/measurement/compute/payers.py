@@ -1,4 +1,5 @@
-"""At which request of a network log the cost of a connection stands: the first that was sent over it.
+"""At which request of a network log the cost of a connection stands: the first that was sent over it, or one that had
+waited for it from its beginning and was overtaken.
 
 A log that begins in the middle, or that lacks an event, does not lead every request to its connection. Where one of
 those may have been the first, nobody pays: better no cost than another's.
@@ -6,12 +7,14 @@ those may have been the first, nobody pays: better no cost than another's.
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from workers.measurement.compute.connection_facts import host_and_port
 from workers.measurement.compute.netlog_nouns import NetHop, NetSocket
 from workers.measurement.compute.network_log import NetworkLog
 
+# What waits for a session of HTTP/2 or HTTP/3 is sent at once when that is there; a busy processor stretches it.
+_AT_ONCE_MS = 10
 # Requests that were under way before the log began: of them there is no URL.
 _ANYWHERE = ("", 0)
 _Sent = dict[tuple[str, int], list[int]]
@@ -25,6 +28,27 @@ def payers_of(log: NetworkLog, users: Mapping[int, list[NetHop]]) -> dict[int, N
         for source, hops in users.items()
         if not _was_another_first(log.sockets[source], hops[0], lost, before)
     }
+
+
+def waited_for(log: NetworkLog, socket: NetSocket, hops: Sequence[NetHop]) -> NetHop:
+    """Of requests that used a connection, in the order in which they were sent, the one that its cost stands at.
+
+    That is the first, unless it was asked for when the connection was being opened already, and overtook another that
+    had waited from the beginning: all that wait for a session of HTTP/2 or HTTP/3 are sent at once, the urgent ones
+    first.
+    """
+    first, began = hops[0], log.connect_of(socket) or socket.tls.whole
+    if began is None or first.sent_ms is None or not (socket.quic or first.protocol == "h2"):
+        return first
+    if first.started_ms <= began[0]:
+        return first
+    until_ms, place = first.sent_ms + _AT_ONCE_MS, host_and_port(first.url)
+    waiting = [
+        hop
+        for hop in hops
+        if hop.started_ms <= began[0] and (hop.sent_ms or 0) <= until_ms and host_and_port(hop.url) == place
+    ]
+    return min(waiting, key=lambda hop: hop.started_ms, default=first)
 
 
 def reused_by(log: NetworkLog, users: Mapping[int, list[NetHop]]) -> Callable[[NetHop], bool | None]:

@@ -26,6 +26,7 @@ def hop_flags(hop: NetHop | None) -> tuple[RowFlag, ...]:
         RowFlag.EARLY_HINTS: hop.hints_ms is not None,
         RowFlag.PREFLIGHT: hop.preflight,
         RowFlag.PUSHED: hop.pushed,
+        RowFlag.RETRIED: hop.transactions > 1,
         RowFlag.BROWSER_INTERNAL: hop.initiator == NOBODY and hop.kind not in DOCUMENTS,
     }
     return tuple(flag for flag, is_so in told.items() if is_so)

@@ -57,7 +57,8 @@ def _settle_answer(exchange: Exchange, hop: NetHop) -> None:
         _settle_untold_answer(exchange, hop)
     elif _is_begun_anew(exchange, hop):
         exchange.response, exchange.response_headers = answer_in(hop), headers_in(hop.answer_lines)
-        exchange.transferred_bytes = None
+        # Nobody reads the answer that wanted hints, though all of it may come.
+        exchange.transferred_bytes = exchange.body_bytes = None
 
 
 def _settle_given(left: Iterable[Exchange], exchanges: Iterable[Exchange]) -> None:

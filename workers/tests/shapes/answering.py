@@ -10,6 +10,8 @@ from workers.tests.shapes.site import Reply, Shape, Trick
 Fields = list[tuple[str, str]]
 _NOTHING_HERE = Reply(status=404, body=b"nothing here", kind="text/plain")
 _ANYBODY = ("Access-Control-Allow-Origin", "*")
+# What was asked for before.
+_KNOWN: set[str] = set()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +36,16 @@ class Sink(Protocol):
 
     async def abort(self) -> None: ...
 
+    async def refuse(self, *, all_later: bool) -> None: ...
+
 
 def reply_to(shape: Shape, asked: Asked) -> Reply:
-    found = shape.replies.get(asked.url) or shape.replies.get(asked.url.partition("?")[0])
-    return _NOTHING_HERE if found is None else found
+    found = shape.replies.get(asked.url) or shape.replies.get(asked.url.partition("?")[0], _NOTHING_HERE)
+    # A process serves one shape.
+    if found.first is not None and asked.url not in _KNOWN:
+        _KNOWN.add(asked.url)
+        return found.first
+    return found
 
 
 async def answer(reply: Reply, asked: Asked, sink: Sink) -> None:
@@ -47,6 +55,9 @@ async def answer(reply: Reply, asked: Asked, sink: Sink) -> None:
     await asyncio.sleep(reply.after_ms / 1000)
     if reply.trick is Trick.HANG_UP:
         await sink.abort()
+        return
+    if reply.trick in (Trick.REFUSE, Trick.GO_AWAY):
+        await sink.refuse(all_later=reply.trick is Trick.GO_AWAY)
         return
     status, fields, body = _words(reply, asked)
     pieces = () if asked.method == "OPTIONS" else reply.pieces

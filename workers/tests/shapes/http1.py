@@ -38,6 +38,10 @@ class _Sink:
     async def abort(self) -> None:
         self._writer.close()
 
+    async def refuse(self, *, all_later: bool) -> None:
+        """There is no such word: it closes."""
+        self._writer.close()
+
     async def _write(self, data: bytes) -> None:
         self._writer.write(data)
         await self._writer.drain()

@@ -42,6 +42,13 @@ class _Sink:
         self._talk.http.reset_stream(self._stream, ErrorCodes.INTERNAL_ERROR)
         await self._talk.flush()
 
+    async def refuse(self, *, all_later: bool) -> None:
+        if all_later:
+            self._talk.http.close_connection(ErrorCodes.NO_ERROR, last_stream_id=self._stream - 2)
+        else:
+            self._talk.http.reset_stream(self._stream, ErrorCodes.REFUSED_STREAM)
+        await self._talk.flush()
+
 
 def _read(event: RequestReceived) -> dict[str, str]:
     return {str(name): str(value) for name, value in event.headers or ()}

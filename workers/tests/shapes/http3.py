@@ -43,6 +43,10 @@ class _Sink:
     async def abort(self) -> None:
         self._talk.close()
 
+    async def refuse(self, *, all_later: bool) -> None:
+        """No shape asks for it."""
+        self._talk.close()
+
 
 class _Talk(QuicConnectionProtocol):
     def __init__(self, quic: QuicConnection, shape: Shape) -> None:

@@ -103,7 +103,7 @@ REQUESTS = {
         },
         rows="""
             document  https://two.test/        200 h2  1 opens   dns=30 connect=30 tls=30 send wait=30 download
-            fetch     https://two.test/secret  200 h2  1 reuses  send wait=90 download  by https://two.test/
+            fetch     https://two.test/secret  200 h2  1 reuses  send wait=90 download  by https://two.test/; retried
         """,
         connections="1  two.test:443  h2  2 requests",
     ),

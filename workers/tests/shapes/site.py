@@ -16,7 +16,8 @@ class Trick(StrEnum):
     """What a reply does that is no plain answer.
 
     `hang_up` closes without a word, `close` after the answer; `login` asks for a name first; `ranges` gives the parts
-    that are asked for; `socket` becomes a WebSocket and says one word; `stay_open` never ends what it says.
+    that are asked for; `socket` becomes a WebSocket and says one word; `stay_open` never ends what it says. Over HTTP/2
+    `refuse` takes a stream for not begun (REFUSED_STREAM), `go_away` that and all later ones of its connection.
     """
 
     HANG_UP = "hang_up"
@@ -25,13 +26,16 @@ class Trick(StrEnum):
     RANGES = "ranges"
     SOCKET = "socket"
     STAY_OPEN = "stay_open"
+    REFUSE = "refuse"
+    GO_AWAY = "go_away"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """The answer to one URL. `after_ms` goes by before its head; `pieces` are said one by one, each after its pause.
 
-    `hints` are Link headers of a 103 that is sent at once. An `etag` makes the reply answer 304 to who has it.
+    `hints` are Link headers of a 103 that is sent at once. An `etag` makes the reply answer 304 to who has it. Who asks
+    for the first time gets `first`, where there is one.
     """
 
     body: bytes = b""
@@ -43,6 +47,7 @@ class Reply:
     hints: tuple[str, ...] = ()
     etag: str | None = None
     trick: Trick | None = None
+    first: "Reply | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
