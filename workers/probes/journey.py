@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from OpenSSL import SSL
 
@@ -26,6 +27,9 @@ from workers.probes.loop import quiet
 from workers.probes.openssl import HTTP2, USUAL, Offer
 from workers.probes.recorder import HopRecorder
 from workers.probes.stamps import read_clocks
+
+if TYPE_CHECKING:
+    from workers.probes.cookies import Cookies
 
 MAX_REDIRECTS = 10
 # What becomes of a ClientHello that some box on the way cannot take (two packets, a key share nobody had before).
@@ -77,7 +81,8 @@ class Outcome:
 @dataclass(slots=True)
 class Journey:
     """One run under way. `given_up` are connections to the current hop that came to nothing before its own;
-    `over_http2` the origins that were found to speak nothing else."""
+    `over_http2` the origins that were found to speak nothing else. `cookies` are what redirects set, None while none
+    did, and `asked` the addresses that were asked for, each with the cookies that went there."""
 
     kit: Kit
     request: RunRequest
@@ -85,6 +90,8 @@ class Journey:
     recorders: list[HopRecorder] = field(default_factory=list)
     given_up: list[tuple[HopRecorder, Failure]] = field(default_factory=list)
     over_http2: set[Origin] = field(default_factory=set)
+    cookies: "Cookies | None" = None
+    asked: set[tuple[str, str]] = field(default_factory=set)
     headers: tuple[Header, ...] = ()
     fault: ProbeError | None = None
     place: Place | None = None
@@ -127,9 +134,11 @@ class Journey:
             self.tell(ProgressStage.CONNECTING)
         self.headers = self.request.headers
         while True:
+            self.asked.add((target.url, self._cookies_for(target)))
             exchange, head = await self._hop(target, deadline_ns)
             if not redirects(head, self.request):
                 break
+            self._keep_cookies(target, head)
             following = self._following(target, head)
             if not _same_origin(target, following):
                 self.headers = ()
@@ -190,7 +199,8 @@ class Journey:
     async def _ask(self, recorder: HopRecorder, manner: Manner, deadline_ns: int) -> tuple[Exchange, Head]:
         target = recorder.target
         exchange = Exchange(self.kit, self.request, recorder, self.tell)
-        asking = Asking(target=target, user_agent=self.kit.settings.user_agent, headers=self.headers)
+        headers = self._headers_for(target)
+        asking = Asking(target=target, user_agent=self.kit.settings.user_agent, headers=headers)
         with Link(self.kit, target, manner) as link:
             try:
                 head = await exchange.run(link, asking, deadline_ns)
@@ -202,7 +212,7 @@ class Journey:
                     address=recorder.address,
                     addresses=recorder.addresses or (recorder.address,),
                     lookup=recorder.lookup,
-                    headers=self.headers,
+                    headers=self._headers_for(target),
                     classical=manner.offer.classical,
                     protocols=manner.offer.protocols,
                     session=link.session(),
@@ -216,6 +226,27 @@ class Journey:
             self.fault = self.fault or link.fault
             self.headers = ()
 
+    def _keep_cookies(self, target: Target, head: Head) -> None:
+        """What a redirect sets. Few do: others are spared what it takes to know cookies."""
+        if head.first("set-cookie") is None:
+            return
+        from workers.probes.cookies import Cookies  # noqa: PLC0415
+
+        self.cookies = self.cookies or Cookies()
+        self.cookies.take(target.url, head)
+
+    def _cookies_for(self, target: Target) -> str:
+        return "" if self.cookies is None else self.cookies.sent_to(target.url)
+
+    def _headers_for(self, target: Target) -> tuple[Header, ...]:
+        """The monitor's, and the cookies that the way here has set: for all that is asked of this server."""
+        value = self._cookies_for(target)
+        if not value:
+            return self.headers
+        own = [header.value for header in self.headers if header.name.lower() == "cookie"]
+        others = [header for header in self.headers if header.name.lower() != "cookie"]
+        return (*others, Header(name="Cookie", value="; ".join([*own, value])))
+
     def _parse(self, url: str, *, stage: Stage) -> Target:
         try:
             return parse_target(url, extra_ports=self.kit.settings.extra_ports)
@@ -223,7 +254,7 @@ class Journey:
             raise ProbeError(FailureKind.INVALID_URL, str(error), stage=stage) from error
 
     def _following(self, target: Target, head: Head) -> Target:
-        """Where a redirect leads. No cookies are kept: a URL that was asked before would only send us round again."""
+        """Where a redirect leads. A URL asked before with the same cookies would only send us round again."""
         location = head.first("location") or ""
         try:
             url = location_url(target.url, location)
@@ -231,7 +262,7 @@ class Journey:
             evidence = f"{location[:60]!r} is no address"
             raise ProbeError(FailureKind.INVALID_URL, evidence, stage=Stage.REDIRECT) from error
         following = self._parse(url, stage=Stage.REDIRECT)
-        if any(recorder.target.url == following.url for recorder in self.recorders):
+        if (following.url, self._cookies_for(following)) in self.asked:
             raise ProbeError(FailureKind.TOO_MANY_REDIRECTS, f"back to {following.url}")
         if len(self.recorders) > MAX_REDIRECTS:
             raise ProbeError(FailureKind.TOO_MANY_REDIRECTS, f"more than {MAX_REDIRECTS}")

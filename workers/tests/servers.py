@@ -159,8 +159,8 @@ def response(body: bytes = b"hello", *, status: str = "200 OK", headers: tuple[s
     return "\r\n".join(lines).encode("latin-1") + body
 
 
-def redirect(location: str, status: str = "302 Found") -> bytes:
-    return response(b"", status=status, headers=(f"Location: {location}",))
+def redirect(location: str, status: str = "302 Found", *, more: tuple[str, ...] = ()) -> bytes:
+    return response(b"", status=status, headers=(f"Location: {location}", *more))
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.HTTP_REDIRECT_COST: Entry(
         title="Redirects stand before the page",
         explanation=(
-            "The address leads to another one before it leads to the page, by a redirect, a script or a refresh, and "
-            "each step costs its own round trips, often a new connection as well. Without HSTS browsers take the step "
-            "from http:// to https:// each time."
+            "The address leads to another one, or once more to itself, before it leads to the page, by a redirect, a "
+            "script or a refresh, and each step costs its own round trips, often a new connection as well. Without "
+            "HSTS browsers take the step from http:// to https:// each time."
         ),
         advice=(
             "Link to the last address directly, join several steps into one, and send Strict-Transport-Security with "
-            "at least half a year, so that browsers go to https:// by themselves."
+            "at least half a year, so that browsers go to https:// by themselves. What leads to itself, as to set a "
+            "cookie, can set it and answer at once."
         ),
         counts=Counts.NEW_VISIT,
     ),

@@ -5,6 +5,7 @@ from itertools import count
 import pytest
 
 from workers.measurement.connection import Header
+from workers.measurement.evidence import Depth
 from workers.measurement.failure import FailureKind, Stage
 from workers.tests.probes.conftest import Lab
 from workers.tests.servers import Peer, Server, answering, finish, redirect, response
@@ -69,6 +70,73 @@ def test_a_redirect_in_a_circle_is_found_at_the_first_repetition(lab: Lab) -> No
     assert failed.failure.kind is FailureKind.TOO_MANY_REDIRECTS
     assert failed.failure.stage is Stage.REDIRECT
     assert [hop.status for hop in measurement.hops] == [302, 302]
+
+
+def bouncing(seen: list[bytes], cookie: str = "seen=1; Path=/") -> Server:
+    """Who comes without the cookie is given it, and sent to the same address once more."""
+
+    def script(peer: Peer) -> None:
+        request = peer.read_request()
+        seen.append(request)
+        knows = b"seen=1" in request
+        peer.send(response(b"there") if knows else redirect("/", more=(f"Set-Cookie: {cookie}",)))
+        finish(peer)
+
+    return Server(script)
+
+
+def test_a_site_that_sets_a_cookie_and_asks_for_it_is_reached_as_by_a_browser(lab: Lab) -> None:
+    seen: list[bytes] = []
+    with bouncing(seen) as server:
+        measurement = lab.measure(server.url(), headers=(Header(name="cookie", value="consent=yes"),))
+    assert [hop.status for hop in measurement.hops] == [302, 200]
+    assert [request.lower().count(b"\r\ncookie:") for request in seen] == [1, 1]
+    assert [b"consent=yes; seen=1\r\n" in request for request in seen] == [False, True]
+
+
+def test_all_connections_to_such_a_site_bring_the_cookie(lab: Lab) -> None:
+    seen: list[bytes] = []
+    with bouncing(seen) as server:
+        lab.measure(server.url(), depth=Depth.DEEP)
+    asked = [request for request in seen if request]
+    assert len(asked) > 2
+    assert [b"seen=1" in request for request in asked] == [False, *(True for _ in asked[1:])]
+
+
+@pytest.mark.parametrize(
+    "cookie", ["seen=1; Path=/other", "seen=1; Secure", "seen=1; Max-Age=0", "seen=1; Domain=bank.example"]
+)
+def test_a_cookie_that_is_not_for_the_address_leaves_the_circle_one(lab: Lab, cookie: str) -> None:
+    seen: list[bytes] = []
+    with bouncing(seen, cookie) as server:
+        failed, _ = lab.fail(server.url())
+    assert failed.failure.kind is FailureKind.TOO_MANY_REDIRECTS
+    assert len(seen) == 1
+
+
+def test_cookies_stay_with_the_host_that_set_them(lab: Lab) -> None:
+    lab.zone.a["other.example.test"] = ["127.0.0.1"]
+    seen: list[bytes] = []
+    pages = {"/two": response()}
+    with site(pages, seen) as server:
+        pages["/"] = redirect("/one", more=("Set-Cookie: a=1",))
+        pages["/one"] = redirect(server.url("/two", host="other.example.test"))
+        lab.measure(server.url())
+    assert [b"a=1" in request for request in seen] == [False, True, False]
+
+
+def test_a_circle_with_ever_new_cookies_ends_after_ten(lab: Lab) -> None:
+    numbers = count(1)
+
+    def script(peer: Peer) -> None:
+        peer.read_request()
+        peer.send(redirect("/", more=(f"Set-Cookie: id={next(numbers)}",)))
+        finish(peer)
+
+    with Server(script) as server:
+        failed, measurement = lab.fail(server.url())
+    assert failed.failure.kind is FailureKind.TOO_MANY_REDIRECTS
+    assert len(measurement.hops) == 11
 
 
 def test_redirects_that_lead_ever_further_end_after_ten(lab: Lab) -> None:

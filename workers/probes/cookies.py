@@ -1,0 +1,45 @@
+"""What redirects of one probe ask to be told again: kept to its end, as by a browser that comes for the first time.
+
+Some sites set a cookie and send visitors once more to the same address. Who keeps none goes round for ever.
+"""
+
+from email.message import Message
+from http.cookiejar import CookieJar
+from urllib.request import Request
+
+from workers.probes.http1 import Head
+
+# No site needs more to send a visitor on; reading each takes some 50 us from all probes under way.
+_MOST = 50
+# Servers take no longer lines (nginx 8 KiB, Apache 8190 bytes): what would be refused is not sent.
+_MAX_CHARS = 8000
+
+
+class Cookies:
+    """By host, path, scheme and age, as `http.cookiejar` has them of Netscape's kind; those of one way only."""
+
+    def __init__(self) -> None:
+        self._jar = CookieJar()
+
+    def take(self, url: str, head: Head) -> None:
+        """What this answer sets, one after the other: a later one may take back an earlier one."""
+        for value in head.values("set-cookie")[:_MOST]:
+            self._jar.extract_cookies(_Answer(value), Request(url))  # type: ignore[arg-type]
+
+    def sent_to(self, url: str) -> str:
+        """The value of the header that goes to this address; empty for none."""
+        request = Request(url)
+        self._jar.add_cookie_header(request)
+        value = request.get_header("Cookie", "") or ""
+        return value if len(value) <= _MAX_CHARS and value.isascii() and value.isprintable() else ""
+
+
+class _Answer:
+    """As `http.cookiejar` wants it."""
+
+    def __init__(self, value: str) -> None:
+        self._headers = Message()
+        self._headers["Set-Cookie"] = value
+
+    def info(self) -> Message:
+        return self._headers

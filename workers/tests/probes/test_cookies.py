@@ -1,0 +1,54 @@
+"""Cookies of redirects, however hostile: no more of them than any server takes, and nothing but plain text."""
+
+import pytest
+
+from workers.measurement.connection import Header
+from workers.probes.cookies import Cookies
+from workers.probes.http1 import Head
+
+URL = "https://www.shop.example/basket/"
+
+
+def cookies_of(*values: str) -> Cookies:
+    headers = tuple(Header(name="Set-Cookie", value=value) for value in values)
+    cookies = Cookies()
+    cookies.take(URL, Head(status=302, headers=headers, size_bytes=1))
+    return cookies
+
+
+def test_cookies_go_where_browsers_send_them() -> None:
+    cookies = cookies_of("host=1; Path=/", "all=1; Domain=shop.example; Path=/", "safe=1; Secure; Path=/", "here=1")
+    assert cookies.sent_to(URL) == "here=1; host=1; safe=1; all=1"
+    assert cookies.sent_to("https://www.shop.example/") == "host=1; safe=1; all=1"
+    assert cookies.sent_to("https://shop.example/") == "all=1"
+    assert cookies.sent_to("http://www.shop.example/") == "host=1; all=1"
+    assert cookies.sent_to("https://bank.example/") == ""
+
+
+def test_what_is_set_again_counts_as_it_was_set_last() -> None:
+    assert cookies_of("a=1", "a=2").sent_to(URL) == "a=2"
+    assert cookies_of("a=1", "a=1; Max-Age=0").sent_to(URL) == ""
+    assert cookies_of("a=1", "a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT").sent_to(URL) == ""
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        ";",
+        "=",
+        "a=" + "x" * 60_000,
+        "a=b" * 20_000,
+        "a=1; Domain=" + "." * 5_000,
+        'a="' + '\\"' * 30_000,
+        "a=\u00e9",
+    ],
+    ids=lambda value: value[:8],
+)
+def test_what_no_server_would_take_is_not_sent(value: str) -> None:
+    assert cookies_of(value).sent_to(URL) == ""
+
+
+def test_of_a_flood_of_cookies_the_first_ones_are_read() -> None:
+    sent = cookies_of(*(f"a{number}=1" for number in range(2_000))).sent_to(URL)
+    assert len(sent.split("; ")) == 50
