@@ -1,17 +1,18 @@
 """The list of sites as it is shown: one verdict, a few numbers, a row a site. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Literal
+from typing import Literal, TypeGuard
 from uuid import UUID
 
 from backend.alerts.message import Severity
 from backend.alerts.models import Incident
 from backend.fleet.models import Region
 from backend.fleet.queries import Health, RegionState
-from backend.runs.models import Outcome, Run
-from backend.runs.queries import FoundCause, MonitorOverview, SiteOverview
+from backend.instants import from_us
+from backend.runs.models import Outcome
+from backend.runs.queries import FoundCause, MonitorOverview, NewestRun, SiteOverview
 from backend.sites.models import Site
 from backend.web import units
 from backend.web.findings import Hint, hint_of
@@ -81,13 +82,19 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteRow:
-    site: Site
+    """A site in the list. Cells and hint are there when it is drawn (`Overview.drawn`): a list may be long."""
+
+    seen: SiteOverview
     health: Word
     every: str
-    cells: tuple[Cell, ...]
     last_run_at: datetime | None
-    hint: Hint | None
     alarm: Alarm | None
+    cells: tuple[Cell, ...] = ()
+    hint: Hint | None = None
+
+    @property
+    def site(self) -> Site:
+        return self.seen.site
 
     @property
     def outlook(self) -> str:
@@ -109,27 +116,36 @@ class Overview:
 
     verdict: Word
     reason: str
-    regions: tuple[Region, ...]
+    states: tuple[RegionState, ...]
+    sight: "Sight"
     rows: tuple[SiteRow, ...]
     healthy: int
     quiet: int
     regions_online: int
+
+    @property
+    def regions(self) -> tuple[Region, ...]:
+        return tuple(state.region for state in self.states)
 
     def of(self, query: str) -> tuple[SiteRow, ...]:
         """The rows whose name or address holds a text."""
         wanted = query.casefold()
         return tuple(row for row in self.rows if wanted in f"{row.site.name} {row.site.url}".casefold())
 
+    def drawn(self, rows: Sequence[SiteRow], found: Mapping[int, Sequence[FoundCause]] = {}) -> list[SiteRow]:
+        """Some of the rows with all that is shown of them; `found` are the open causes by monitor."""
+        return [replace(row, cells=_cells(row, self.states, self.sight), hint=_hint(row, found)) for row in rows]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Sight:
+class Sight:
     """From where something is to be seen: the regions that no agent has joined, and those that see nothing."""
 
     unmanned: frozenset[int]
     blind: frozenset[int]
     now: datetime
 
-    def is_down(self, run: Run | None, region: Region) -> bool:
+    def is_down(self, run: NewestRun | None, region: Region) -> bool:
         """Whether a run says that the site fails. What failed by a fault of our own says nothing of it."""
         if run is None or run.outcome != Outcome.FAILED:
             return False
@@ -139,28 +155,28 @@ class _Sight:
 def overview_of(
     sites: Sequence[SiteOverview],
     states: Sequence[RegionState],
-    found: Mapping[int, Sequence[FoundCause]] = {},
     *,
     incidents: Mapping[int, Sequence[Incident]] = {},
     blind: Collection[str] = (),
     now: datetime,
 ) -> Overview:
-    """What the list says of these sites and regions; `found` are the open causes by monitor, `incidents` those that are
-    open by site, the worst first, and `blind` the codes of regions that see nothing.
+    """What the list says of these sites and regions; `incidents` are those that are open by site, the worst first, and
+    `blind` the codes of regions that see nothing.
     """
-    sight = _Sight(
+    sight = Sight(
         unmanned=frozenset(state.region.pk for state in states if state.health == Health.NEVER),
         blind=frozenset(state.region.pk for state in states if state.region.code in blind),
         now=now,
     )
-    unsorted = [_row(site, states, found, _alarm_of(incidents.get(site.site.pk, ())), sight) for site in sites]
+    unsorted = [_row(site, _alarm_of(incidents.get(site.site.pk, ())), sight) for site in sites]
     rows = tuple(sorted(unsorted, key=lambda row: _WORST_FIRST[row.health.level]))
     online = sum(state.health in (Health.ONLINE, Health.LATE) for state in states)
     verdict, reason = _verdict(rows, states, sight)
     return Overview(
         verdict=verdict,
         reason=reason,
-        regions=tuple(state.region for state in states),
+        states=tuple(states),
+        sight=sight,
         rows=rows,
         healthy=sum(row.health.level == "good" for row in rows),
         quiet=sum(row.health.level == "quiet" for row in rows),
@@ -180,46 +196,46 @@ def _alarm_of(incidents: Sequence[Incident]) -> Alarm | None:
     )
 
 
-def _row(
-    site: SiteOverview,
-    states: Sequence[RegionState],
-    found: Mapping[int, Sequence[FoundCause]],
-    alarm: Alarm | None,
-    sight: _Sight,
-) -> SiteRow:
-    runs = {(monitor.monitor.kind, last.region.pk): last.run for monitor in site.monitors for last in monitor.last}
-    newest = max((run.received_at for run in runs.values() if run is not None), default=None)
+def _row(site: SiteOverview, alarm: Alarm | None, sight: Sight) -> SiteRow:
+    came = [last.run.received_us for monitor in site.monitors for last in monitor.last if last.run is not None]
     health = _health(site, sight)
     return SiteRow(
-        site=site.site,
+        seen=site,
         health=alarm.word if alarm is not None and health.level != "bad" else health,
         every=_every(site.monitors),
-        cells=tuple(_cell(state, runs, sight) for state in states),
-        last_run_at=newest,
-        hint=hint_of([cause for one in site.monitors for cause in found.get(one.monitor.pk, ())]),
+        last_run_at=from_us(max(came)) if came else None,
         alarm=alarm,
     )
 
 
-def _cell(state: RegionState, runs: dict[tuple[str, int], Run | None], sight: _Sight) -> Cell:
+def _hint(row: SiteRow, found: Mapping[int, Sequence[FoundCause]]) -> Hint | None:
+    return hint_of([cause for one in row.seen.monitors for cause in found.get(one.monitor.pk, ())])
+
+
+def _cells(row: SiteRow, states: Sequence[RegionState], sight: Sight) -> tuple[Cell, ...]:
+    runs = {(one.monitor.kind, last.region.pk): last.run for one in row.seen.monitors for last in one.last}
+    return tuple(_cell(state, runs, sight) for state in states)
+
+
+def _cell(state: RegionState, runs: Mapping[tuple[str, int], NewestRun | None], sight: Sight) -> Cell:
     region = state.region
     probe, page = runs.get((Kind.PROBE.value, region.pk)), runs.get((Kind.PAGE.value, region.pk))
     failed = any(sight.is_down(run, region) for run in (probe, page))
     return Cell(
         region=region,
-        ttfb_us=_of(probe, "ttfb_us"),
-        lcp_us=_of(page, "lcp_us"),
+        ttfb_us=probe.ttfb_us if _is_whole(probe) else None,
+        lcp_us=page.lcp_us if _is_whole(page) else None,
         level="bad" if failed else "info",
         has_agent=state.health != Health.NEVER,
     )
 
 
-def _of(run: Run | None, column: str) -> int | None:
-    """A column of what was measured to the end: half a measurement is not comparable."""
-    return getattr(run, column) if run is not None and run.outcome == Outcome.MEASURED else None
+def _is_whole(run: NewestRun | None) -> TypeGuard[NewestRun]:
+    """Whether it was measured to the end: half a measurement is not comparable."""
+    return run is not None and run.outcome == Outcome.MEASURED
 
 
-def _health(site: SiteOverview, sight: _Sight) -> Word:
+def _health(site: SiteOverview, sight: Sight) -> Word:
     """By the last runs in the regions that an agent has joined: what was never to be had is missed nowhere."""
     monitors = [monitor for monitor in site.monitors if not monitor.monitor.paused]
     if not monitors:
@@ -249,16 +265,17 @@ def _health(site: SiteOverview, sight: _Sight) -> Word:
     return Word(level="good", text="Healthy")
 
 
-def _is_silent(one: MonitorOverview, sight: _Sight) -> bool:
+def _is_silent(one: MonitorOverview, sight: Sight) -> bool:
     """Whether others should have come since the last runs, and since it is due as it is.
 
     Also missed ones come, unless the service itself stands.
     """
     manned = [last for last in one.last if last.region.pk not in sight.unmanned]
-    came = [last.run.received_at for last in manned if last.run is not None]
+    came = [last.run.received_us for last in manned if last.run is not None]
     if not came:
         return False
-    since = max(*came, one.monitor.due_since or came[0])
+    newest = from_us(max(came))
+    since = max(newest, one.monitor.due_since or newest)
     return sight.now - since > _OVERDUE * timedelta(seconds=one.monitor.interval_s) + _PATIENCE
 
 
@@ -274,7 +291,7 @@ def _in(names: Sequence[str]) -> str:
     return f"in {names[0]}" if len(names) == 1 else f"in {len(names)} regions"
 
 
-def _verdict(rows: Sequence[SiteRow], states: Sequence[RegionState], sight: _Sight) -> tuple[Word, str]:
+def _verdict(rows: Sequence[SiteRow], states: Sequence[RegionState], sight: Sight) -> tuple[Word, str]:
     unmanned = [state.region.name for state in states if state.health == Health.NEVER]
     if states and len(unmanned) == len(states):
         return Word(level="warn", text="No agent has joined yet"), "Nothing is measured: start an agent in a region."
@@ -284,7 +301,7 @@ def _verdict(rows: Sequence[SiteRow], states: Sequence[RegionState], sight: _Sig
     return verdict, f"{reason}{note}"
 
 
-def _worst(rows: Sequence[SiteRow], states: Sequence[RegionState], sight: _Sight) -> tuple[Word, str]:
+def _worst(rows: Sequence[SiteRow], states: Sequence[RegionState], sight: Sight) -> tuple[Word, str]:
     alarmed = [row for row in rows if row.alarm is not None and row.health == row.alarm.word]
     failing = [row for row in rows if row.health.level == "bad" and row not in alarmed]
     missed = [row for row in rows if row.health.level == "warn" and row not in alarmed]

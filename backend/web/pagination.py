@@ -1,11 +1,43 @@
-"""Where the next page of a long list begins: behind the last row shown, so that new rows shift nothing."""
+"""Where the next page of a long list begins: behind the last row shown, so that new rows shift nothing.
 
+What stands in the order of what is worst now has no such place, since rows change theirs: such pages are numbered.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Generic, TypeVar
 
 from django.http import HttpRequest
 from django.utils.dateparse import parse_datetime
 
 _MAX_DIGITS = 18
+Row = TypeVar("Row")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part(Generic[Row]):
+    """Page `number` of `pages`, both from 1 on; `first` is the place of its first row among all `total`."""
+
+    rows: Sequence[Row]
+    number: int
+    pages: int
+    first: int
+    total: int
+
+    @property
+    def last(self) -> int:
+        return self.first + len(self.rows) - 1
+
+
+def part_of(request: HttpRequest, rows: Sequence[Row], *, size: int) -> Part[Row]:
+    """The page of so many rows that the address names (`?page=2`), whatever it holds."""
+    pages = max(1, -(-len(rows) // size))
+    text = request.GET.get("page", "")
+    wanted = int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else 1
+    number = max(1, min(wanted, pages))
+    begin = (number - 1) * size
+    return Part(rows=rows[begin : begin + size], number=number, pages=pages, first=begin + 1, total=len(rows))
 
 
 def position_of(created_at: datetime, pk: int) -> str:

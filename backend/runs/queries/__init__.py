@@ -6,7 +6,7 @@ from backend.runs.queries.history import RunDetail, RunLine, recent_runs, result
 from backend.runs.queries.hosts import HostCosts, host_costs
 from backend.runs.queries.listing import ListedRun, RunFilter, listed_runs, pending_run
 from backend.runs.queries.newest import newest_measurements
-from backend.runs.queries.overview import LastRun, MonitorOverview, SiteOverview, site_overview
+from backend.runs.queries.overview import LastRun, MonitorOverview, NewestRun, SiteOverview, site_overview
 from backend.runs.queries.progress import RunProgress, RunState, progress, site_of_pending, state_of
 from backend.runs.queries.rollups import long_series
 from backend.runs.queries.series import RegionSeries, SeriesPoint, phase_series
@@ -20,6 +20,7 @@ __all__ = [
     "LastRun",
     "ListedRun",
     "MonitorOverview",
+    "NewestRun",
     "RegionSeries",
     "RunDetail",
     "RunFilter",

@@ -1,34 +1,54 @@
 """Every site at a glance: the last run of each monitor in each region."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import NamedTuple
+from uuid import UUID
+
+from django.utils import timezone
 
 from backend.accounts.models import Organisation
 from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
-from backend.runs.models import Run
-from backend.runs.queries.rows import AT_HOME_SQL, RUN_SQL, fetch_runs
+from backend.runs.queries.rows import AT_HOME_SQL
+from backend.runs.sql import fetch
 from backend.sites.models import Monitor, Site, SiteStatus
 from backend.sites.queries import plain_monitors
 
-# The index of `run_once`, read backwards from each pair: 1.6 ms for 50 pairs, however long the history is.
+# No clock is ahead by so much: weeks that are still to come are not looked into, which was half of the work.
+_AHEAD = timedelta(days=1)
+# The index of `run_once`, read backwards from each pair: 11 us a pair, however long the history is. An instant that
+# comes as a number is read in a tenth of the time.
 _LAST_RUNS = f"""
-SELECT {RUN_SQL} FROM unnest(%s::bigint[], %s::bigint[]) AS pair (monitor_id, region_id),
+SELECT monitor.id, region.id, run.* FROM sites_monitor monitor
+JOIN fleet_region region ON monitor.regions = '{{}}' OR region.code = ANY(monitor.regions),
 LATERAL (
-    SELECT * FROM runs_run WHERE runs_run.monitor_id = pair.monitor_id AND runs_run.region_id = pair.region_id
-        AND {AT_HOME_SQL}
+    SELECT run_id, (extract(epoch FROM received_at) * 1000000)::bigint, outcome, failure_blame, ttfb_us, lcp_us
+    FROM runs_run WHERE runs_run.monitor_id = monitor.id AND runs_run.region_id = region.id
+        AND scheduled_for < %(until)s AND {AT_HOME_SQL}
     ORDER BY scheduled_for DESC, attempt DESC LIMIT 1
 ) run
+WHERE monitor.id = ANY(%(monitors)s) AND region.id = ANY(%(regions)s)
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LastRun:
+class NewestRun(NamedTuple):
+    """Of a run what a glance needs: there are as many as monitors times regions."""
+
+    run_id: UUID
+    received_us: int
+    outcome: str
+    failure_blame: str | None
+    ttfb_us: int | None
+    lcp_us: int | None
+
+
+class LastRun(NamedTuple):
     """What came of the newest run in a region, those of other servers left out; None when there was none yet."""
 
     region: Region
-    run: Run | None
+    run: NewestRun | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,20 +68,29 @@ def site_overview(organisation: Organisation, site: Site | None = None) -> list[
     chosen = organisation.sites.filter(pk=site.pk) if site else organisation.sites.filter(status=SiteStatus.ACTIVE)
     sites = list(chosen.prefetch_related(plain_monitors()).order_by("name", "pk"))
     regions = usable_regions(organisation)
-    pairs = [(monitor, _places(monitor, regions)) for row in sites for monitor in row.monitors.all()]
-    last = _last_runs(pairs)
-    rows: dict[int, list[MonitorOverview]] = defaultdict(list)
-    for monitor, places in pairs:
-        runs = tuple(LastRun(region=region, run=last.get((monitor.pk, region.pk))) for region in places)
-        rows[monitor.site_id].append(MonitorOverview(monitor=monitor, last=runs))
-    return [SiteOverview(site=row, monitors=tuple(rows[row.pk])) for row in sites]
+    last = _last_runs([monitor for row in sites for monitor in row.monitors.all()], regions)
+    return [
+        SiteOverview(site=row, monitors=tuple(_overview(monitor, regions, last) for monitor in row.monitors.all()))
+        for row in sites
+    ]
 
 
-def _places(monitor: Monitor, regions: Sequence[Region]) -> list[Region]:
-    return [region for region in regions if not monitor.regions or region.code in monitor.regions]
+def _overview(
+    monitor: Monitor, regions: Sequence[Region], last: Mapping[int, Mapping[int, NewestRun]]
+) -> MonitorOverview:
+    places = [region for region in regions if not monitor.regions or region.code in monitor.regions]
+    runs = last.get(monitor.pk, {})
+    return MonitorOverview(monitor=monitor, last=tuple(LastRun(region, runs.get(region.id)) for region in places))
 
 
-def _last_runs(pairs: Sequence[tuple[Monitor, Sequence[Region]]]) -> dict[tuple[int, int], Run]:
-    keys = [(monitor.pk, region.pk) for monitor, regions in pairs for region in regions]
-    runs = fetch_runs(_LAST_RUNS, [[monitor for monitor, _ in keys], [region for _, region in keys]])
-    return {(run.monitor_id, run.region_id): run for run in runs}
+def _last_runs(monitors: Sequence[Monitor], regions: Sequence[Region]) -> dict[int, dict[int, NewestRun]]:
+    """By monitor and region."""
+    parameters = {
+        "monitors": [monitor.pk for monitor in monitors],
+        "regions": [region.pk for region in regions],
+        "until": timezone.now() + _AHEAD,
+    }
+    found: dict[int, dict[int, NewestRun]] = {monitor.pk: {} for monitor in monitors}
+    for monitor, region, *run in fetch(_LAST_RUNS, parameters):
+        found[monitor][region] = NewestRun(*run)
+    return found

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from pytest_django import DjangoAssertNumQueries
 
+from backend.instants import to_us
 from backend.runs import queries
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, Run
@@ -58,7 +59,15 @@ def test_the_overview_has_the_last_run_of_each_monitor_in_each_region(
         rows = queries.site_overview(fleet.organisation)
     assert [row.site.name for row in rows] == ["Shop", "Site 0"]
     (probe,) = rows[1].monitors
-    assert [(last.region.code, last.run) for last in probe.last] == [("eu", newest), ("us", None)]
+    seen = queries.NewestRun(
+        run_id=newest.run_id,
+        received_us=to_us(newest.received_at),
+        outcome="failed",
+        failure_blame=newest.failure_blame,
+        ttfb_us=None,
+        lcp_us=None,
+    )
+    assert [(last.region.code, last.run) for last in probe.last] == [("eu", seen), ("us", None)]
 
 
 def test_the_overview_leaves_out_regions_that_a_monitor_does_not_use(fleet: Fleet, monitor: Monitor) -> None:

@@ -1,12 +1,13 @@
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 
 from backend.alerts.models import Incident
 from backend.fleet.models import Agent, Region
 from backend.fleet.queries import AgentState, Health, RegionState
-from backend.runs.models import Run
-from backend.runs.queries import LastRun, MonitorOverview, SiteOverview
+from backend.instants import to_us
+from backend.runs.queries import LastRun, MonitorOverview, NewestRun, SiteOverview
 from backend.sites.models import Monitor, Site
 from backend.web.overview import Overview, overview_of
 
@@ -21,16 +22,19 @@ def state(region: Region, health: Health = Health.ONLINE) -> RegionState:
 
 def run(
     outcome: str = "measured", *, seconds_ago: int = 0, ttfb_us: int | None = 84_000, lcp_us: int | None = None
-) -> Run:
-    return Run(outcome=outcome, received_at=NOW - timedelta(seconds=seconds_ago), ttfb_us=ttfb_us, lcp_us=lcp_us)
+) -> NewestRun:
+    came_us = to_us(NOW - timedelta(seconds=seconds_ago))
+    return NewestRun(
+        run_id=uuid4(), received_us=came_us, outcome=outcome, failure_blame=None, ttfb_us=ttfb_us, lcp_us=lcp_us
+    )
 
 
-def our_fault() -> Run:
+def our_fault() -> NewestRun:
     """The agent stood still, say, or its browser could not be used."""
-    return Run(outcome="failed", failure_blame="monitor", received_at=NOW)
+    return run("failed")._replace(failure_blame="monitor")
 
 
-def site(*runs: Run | None, name: str = "Shop", paused: bool = False) -> SiteOverview:
+def site(*runs: NewestRun | None, name: str = "Shop", paused: bool = False) -> SiteOverview:
     """A site with a probe whose last runs in Frankfurt and Virginia are these."""
     monitor = Monitor(kind="probe", interval_s=60, paused=paused)
     last = tuple(LastRun(region=region, run=run) for region, run in zip((EU, US), runs, strict=False))
@@ -62,7 +66,7 @@ def test_all_measured_is_healthy() -> None:
         ((), "No region measures it"),
     ],
 )
-def test_the_last_run_in_each_region_says_how_a_site_is(runs: tuple[Run | None, ...], word: str) -> None:
+def test_the_last_run_in_each_region_says_how_a_site_is(runs: tuple[NewestRun | None, ...], word: str) -> None:
     assert overview(site(*runs)).rows[0].health.text == word
 
 
@@ -165,7 +169,7 @@ def test_a_region_that_no_agent_has_joined_spoils_no_verdict_and_is_said_once() 
     assert [row.health.text for row in seen.rows] == ["Healthy", "Healthy"]
     assert (seen.verdict.level, seen.verdict.text) == ("good", "Nothing is wrong")
     assert seen.reason.endswith("No agent has joined Frankfurt yet: nothing is measured there.")
-    assert [cell.has_agent for cell in seen.rows[0].cells] == [False, True]
+    assert [cell.has_agent for cell in seen.drawn(seen.rows)[0].cells] == [False, True]
     failing = overview_of([site(run("missed"), run("failed"))], [unmanned(EU), state(US)], now=NOW)
     assert failing.verdict.text == "Shop: failing in Virginia"
     assert "No agent has joined Frankfurt yet" in failing.reason
@@ -216,7 +220,8 @@ def test_where_no_site_is_well_none_is_counted() -> None:
 
 
 def test_a_failed_run_shows_no_figure_as_if_it_were_comparable() -> None:
-    (eu, us) = overview(site(run("failed", ttfb_us=12), run())).rows[0].cells
+    seen = overview(site(run("failed", ttfb_us=12), run()))
+    (eu, us) = seen.drawn(seen.rows)[0].cells
     assert (eu.ttfb_us, eu.level) == (None, "bad")
     assert (us.ttfb_us, us.level) == (84_000, "info")
 
@@ -226,4 +231,4 @@ def test_a_region_that_sees_nothing_makes_no_site_a_failing_one() -> None:
     seen = overview_of([shop], [state(EU), state(US)], now=NOW, blind={"eu"})
     assert seen.rows[0].health.text == "Partly measured"
     assert (seen.verdict.level, seen.verdict.text) == ("warn", "Nothing is seen from Frankfurt")
-    assert [cell.level for cell in seen.rows[0].cells] == ["info", "info"]
+    assert [cell.level for cell in seen.drawn(seen.rows)[0].cells] == ["info", "info"]

@@ -1,5 +1,6 @@
 """Sites as people use them, without a script."""
 
+import re
 from typing import Any
 
 import pytest
@@ -63,6 +64,39 @@ def test_the_list_costs_the_same_statements_for_many_sites(
         )
     with django_assert_num_queries(statements):
         text_of(client, "sites")
+
+
+def names_in(text: str) -> list[str]:
+    return re.findall(r'<th scope="row"[^>]*><a [^>]*>([^<]+)</a>', text)
+
+
+def test_a_long_list_is_read_in_parts_that_go_on_where_the_last_one_ended(client: Client, world: World) -> None:
+    world.end(world.pending("probe"), FAILED)
+    for number in range(120):
+        Site.objects.create(
+            organisation=world.member.organisation, name=f"Site {number:03d}", url=world.site.url, status="active"
+        )
+    first, second = (client.get(reverse("web:sites") + query).content.decode() for query in ("", "?page=2"))
+    assert names_in(first) == ["Shop", *(f"Site {number:03d}" for number in range(99))]
+    assert names_in(second) == [f"Site {number:03d}" for number in range(99, 120)]
+    assert "Sites 101 to 121 of 121" in second
+    assert "Shop: failing in Eu" in second
+    found = client.get(reverse("web:sites") + "?q=site+0&page=7").content.decode()
+    assert "100 of 121" in found
+    assert names_in(found) == [f"Site {number:03d}" for number in range(100)]
+
+
+def test_where_there_are_many_regions_a_part_of_the_list_has_fewer_sites(client: Client, world: World) -> None:
+    for number in range(99):
+        make_region(f"r{number}", world.member.organisation)
+    for number in range(30):
+        Site.objects.create(
+            organisation=world.member.organisation, name=f"Site {number:03d}", url=world.site.url, status="active"
+        )
+    text = text_of(client, "sites")
+    assert len(names_in(text)) == 25
+    assert "Sites 1 to 25 of 31" in text
+    assert len(text) < 500_000
 
 
 def test_secrets_are_asked_for_again_where_another_server_would_get_them(client: Client, world: World) -> None:

@@ -64,7 +64,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     context = {
         "section": "sites",
         "site": site,
-        "row": overview.rows[0],
+        "row": overview.drawn(overview.rows)[0],
         "panel": of_site(open_findings(newest_deep_runs(site))),
         "monitor": monitor,
         "monitors": list(monitors.values()),

@@ -27,8 +27,12 @@ from backend.web.forms.pages import PageMonitorForm
 from backend.web.forms.sites import MonitorChoices, MonitorForm, NameForm, TrialForm
 from backend.web.meanwhile import CHANGED, stamp_of, was_changed
 from backend.web.overview import overview_of
+from backend.web.pagination import part_of
 from backend.web.views.trial import first_choice, live_url
 from workers.measurement.messages import Kind
+
+# On one page of the list. Where there are many regions, sites are fewer: each is a cell a region.
+_MOST_SITES, _FEWEST_SITES, _MOST_CELLS = 100, 10, 2_500
 
 
 @require_safe
@@ -38,15 +42,17 @@ def overview(request: MemberRequest) -> HttpResponse:
     now = timezone.now()
     states = regions_for(request.organisation, now=now)
     rows = site_overview(request.organisation)
-    probes = [one.monitor.pk for row in rows for one in row.monitors if one.monitor.kind == Kind.PROBE]
-    causes = worst_findings(probes, [state.region.pk for state in states])
     incidents, blind = open_by_site(request.organisation), blindnesses(now).regions
-    seen = overview_of(rows, states, causes, incidents=incidents, blind=blind, now=now)
+    seen = overview_of(rows, states, incidents=incidents, blind=blind, now=now)
     query = request.GET.get("q", "").strip()[:200]
+    part = part_of(request, seen.of(query), size=_sites_shown(len(states)))
+    probes = [one.monitor.pk for row in part.rows for one in row.seen.monitors if one.monitor.kind == Kind.PROBE]
+    causes = worst_findings(probes, [state.region.pk for state in states])
     context = {
         "overview": seen,
         "query": query,
-        "shown": seen.of(query),
+        "part": part,
+        "shown": seen.drawn(part.rows, causes),
         "form": TrialForm(regions=[state.region for state in states], initial={"regions": first_choice(states)}),
         "section": "sites",
     }
@@ -149,6 +155,10 @@ def delete(request: MemberRequest, site_id: UUID) -> HttpResponse:
     actions.delete_site(actor=request.user, site=site)
     messages.success(request, f"{site.name} is deleted.")
     return redirect("web:sites")
+
+
+def _sites_shown(regions: int) -> int:
+    return max(_FEWEST_SITES, min(_MOST_SITES, _MOST_CELLS // max(1, regions)))
 
 
 def _settings_page(
