@@ -191,6 +191,12 @@ class Run(models.Model):
             models.Index(
                 fields=["monitor_id", "region_id", "scheduled_for"], condition=Q(depth="deep"), name="run_deep"
             ),
+            # One in a hundred: all that a list of failures, of gates or of tests by hand is made of.
+            models.Index(
+                fields=["monitor_id", "scheduled_for"],
+                condition=~Q(outcome="measured") | ~Q(trigger="schedule"),
+                name="run_unusual",
+            ),
         ]
 
     def __str__(self) -> str:

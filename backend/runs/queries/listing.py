@@ -1,9 +1,11 @@
 """The newest runs of an organisation, or of what one filter leaves of it, in pages.
 
-Runs of a monitor and region lie together in the index of `run_once`, and those of a time lie together on the disk; no
-other index is worth its price at every insert. So first a stretch of time is read that should hold enough by the
-monitors' intervals, then longer ones; where that finds too little, or a filter leaves few runs, each pair of monitor
-and region is read backwards in the index.
+Runs of a monitor and region lie together in the index of `run_once`, and those of a time lie together on the disk; an
+index of all of them would not be worth its price at every insert. So first a stretch of time is read that should hold
+enough by the monitors' intervals, then longer ones. Where that finds too little, the newest run of each pair of monitor
+and region is looked for in the index; then only pairs are read of which enough is that new. What is not measured, or
+not by the schedule, is rare and has an index of its own (`run_unusual`): filters that leave nothing else read that,
+monitor by monitor.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +18,7 @@ from django.db.models import Q
 
 from backend.accounts.models import Organisation
 from backend.fleet.models import Region
-from backend.runs.models import PendingRun, Run
+from backend.runs.models import Outcome, PendingRun, Run, Trigger
 from backend.runs.partitions import retention_start
 from backend.runs.queries.rows import RUN_SQL, fetch_runs
 from backend.sites.models import Monitor
@@ -37,13 +39,31 @@ _WHERE = """
     AND (%(trigger)s::text IS NULL OR run.trigger = %(trigger)s)
 """
 _ORDER = "ORDER BY run.scheduled_for DESC, run.run_id DESC LIMIT %(limit)s"
-_BY_PAIR = f"""
-SELECT {RUN_SQL} FROM unnest(%(monitors)s::bigint[]) AS m (id), unnest(%(regions)s::bigint[]) AS r (id),
-LATERAL (
-    SELECT * FROM runs_run run WHERE run.monitor_id = m.id AND run.region_id = r.id AND {_WHERE} {_ORDER}
+# Of those among whom the newest must be the newest run of each: whose is older than as many others' as are wanted has
+# none. Where there are fewer, all are.
+_NEWEST = f"""
+WITH newest AS (
+    SELECT place.*, run.scheduled_for FROM {{places}} AS place,
+    LATERAL (
+        SELECT scheduled_for FROM runs_run run WHERE {{same}} AND {_WHERE} ORDER BY scheduled_for DESC LIMIT 1
+    ) run
+    ORDER BY run.scheduled_for DESC FETCH FIRST %(limit)s ROWS WITH TIES
+), bound AS (
+    SELECT CASE WHEN count(*) >= %(limit)s THEN min(scheduled_for) ELSE %(since)s END AS at FROM newest
+)
+SELECT {RUN_SQL} FROM newest place, LATERAL (
+    SELECT * FROM runs_run run WHERE {{same}} AND run.scheduled_for >= (SELECT at FROM bound) AND {_WHERE} {_ORDER}
 ) run
 {_ORDER}
 """
+_BY_PAIR = _NEWEST.format(
+    places="(SELECT * FROM unnest(%(monitors)s::bigint[]) m (monitor), unnest(%(regions)s::bigint[]) r (region))",
+    same="run.monitor_id = place.monitor AND run.region_id = place.region",
+)
+_BY_MONITOR = _NEWEST.format(
+    places="unnest(%(monitors)s::bigint[])",
+    same="run.monitor_id = place.place AND run.region_id = ANY(%(regions)s::bigint[])",
+)
 _BY_TIME = f"""
 SELECT {RUN_SQL} FROM runs_run run
 WHERE run.monitor_id = ANY(%(monitors)s::bigint[]) AND run.region_id = ANY(%(regions)s::bigint[]) AND {_WHERE}
@@ -98,9 +118,11 @@ def listed_runs(
         "trigger": wanted.trigger,
         "limit": limit,
     }
-    is_sparse = wanted.outcome is not None or wanted.trigger is not None
+    is_unusual = wanted.outcome not in (None, Outcome.MEASURED) or wanted.trigger not in (None, Trigger.SCHEDULE)
     pairs = len(monitors) * len(regions)
-    if is_sparse or pairs <= _FEW_PAIRS:
+    if is_unusual:
+        runs = fetch_runs(_BY_MONITOR, parameters)
+    elif pairs <= _FEW_PAIRS:
         runs = fetch_runs(_BY_PAIR, parameters)
     else:
         runs = _by_stretches(list(monitors.values()), parameters)

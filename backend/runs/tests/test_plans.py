@@ -1,0 +1,71 @@
+"""What PostgreSQL reads for a question: a list must not become slow because there is more of all else."""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from backend.runs import queries
+from backend.runs.partitions import ensure_partitions
+from backend.runs.sql import fetch
+from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors
+
+pytestmark = pytest.mark.django_db
+_RARE = [
+    queries.RunFilter(outcome="failed"),
+    queries.RunFilter(outcome="missed"),
+    queries.RunFilter(trigger="gate"),
+]
+
+
+@pytest.fixture
+def fleet() -> Fleet:
+    return make_fleet("eu", "us")
+
+
+def plans_of(ask: Callable[[], object]) -> str:
+    """The plans of all statements that name runs."""
+    with CaptureQueriesContext(connection) as captured:
+        ask()
+    asked = [each["sql"] for each in captured if "runs_run" in each["sql"]]
+    assert asked
+    return "\n".join(line for sql in asked for (line,) in fetch(f"EXPLAIN {sql.replace('%', '%%')}", []))
+
+
+def indexes_of(parent: str) -> set[str]:
+    """An index's own on each partition."""
+    rows = fetch("SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = %s::regclass", [parent])
+    return {name for (name,) in rows}
+
+
+def test_the_newest_runs_are_not_looked_for_in_weeks_to_come(fleet: Fleet) -> None:
+    make_monitors(fleet)
+    ensure_partitions(NOW)
+    plan = plans_of(lambda: queries.site_overview(fleet.organisation))
+    weeks = [NOW + n * timedelta(weeks=1) for n in range(2, 4)]
+    ahead = [f"runs_run_{week - timedelta(days=week.weekday()):%Y%m%d}" for week in weeks]
+    assert "runs_run_2" in plan
+    assert [name for name in ahead if name in plan] == []
+
+
+@pytest.mark.parametrize("wanted", _RARE)
+def test_a_list_of_what_is_rare_reads_nothing_else(fleet: Fleet, wanted: queries.RunFilter) -> None:
+    make_monitors(fleet, 5)
+    # A planner that sees few rows takes whatever is there.
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+    plan = plans_of(lambda: queries.listed_runs(fleet.organisation, wanted, before=None, limit=100, now=NOW))
+    used = re.findall(r"Index Scan (?:Backward )?using (\S+) on runs_run_", plan)
+    assert used
+    assert set(used) <= indexes_of("run_unusual")
+
+
+def test_new_weeks_have_the_index_of_what_is_rare() -> None:
+    ensure_partitions(NOW + timedelta(weeks=6))
+    ((partitions,),) = fetch("SELECT count(*) FROM pg_inherits WHERE inhparent = 'runs_run'::regclass")
+    assert len(indexes_of("run_unusual")) == partitions
+    ((valid,),) = fetch("SELECT indisvalid FROM pg_index WHERE indexrelid = 'run_unusual'::regclass")
+    assert valid
