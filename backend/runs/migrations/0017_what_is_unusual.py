@@ -35,7 +35,7 @@ class Migration(migrations.Migration):
     atomic = False
 
     dependencies = [
-        ("runs", "0015_phases_told_ahead"),
+        ("runs", "0016_versions_of_runs_under_way"),
     ]
 
     operations = [
