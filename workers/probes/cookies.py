@@ -3,6 +3,7 @@
 Some sites set a cookie and send visitors once more to the same address. Who keeps none goes round for ever.
 """
 
+from collections.abc import Iterable
 from email.message import Message
 from http.cookiejar import CookieJar
 from urllib.request import Request
@@ -32,6 +33,17 @@ class Cookies:
         self._jar.add_cookie_header(request)
         value = request.get_header("Cookie", "") or ""
         return value if len(value) <= _MAX_CHARS and value.isascii() and value.isprintable() else ""
+
+    def sent_beside(self, own: Iterable[str], url: str) -> str:
+        """The same with a monitor's own (values of its header), of which those are replaced that were set anew."""
+        value = self.sent_to(url)
+        anew = {_name(pair) for pair in value.split(";")}
+        kept = [pair.strip() for text in own for pair in text.split(";") if _name(pair) not in anew]
+        return "; ".join(filter(None, [*kept, value]))
+
+
+def _name(pair: str) -> str:
+    return pair.partition("=")[0].strip()
 
 
 class _Answer:

@@ -240,12 +240,11 @@ class Journey:
 
     def _headers_for(self, target: Target) -> tuple[Header, ...]:
         """The monitor's, and the cookies that the way here has set: for all that is asked of this server."""
-        value = self._cookies_for(target)
-        if not value:
+        if self.cookies is None or not self._cookies_for(target):
             return self.headers
         own = [header.value for header in self.headers if header.name.lower() == "cookie"]
         others = [header for header in self.headers if header.name.lower() != "cookie"]
-        return (*others, Header(name="Cookie", value="; ".join([*own, value])))
+        return (*others, Header(name="Cookie", value=self.cookies.sent_beside(own, target.url)))
 
     def _parse(self, url: str, *, stage: Stage) -> Target:
         try:

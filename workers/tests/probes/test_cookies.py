@@ -52,3 +52,10 @@ def test_what_no_server_would_take_is_not_sent(value: str) -> None:
 def test_of_a_flood_of_cookies_the_first_ones_are_read() -> None:
     sent = cookies_of(*(f"a{number}=1" for number in range(2_000))).sent_to(URL)
     assert len(sent.split("; ")) == 50
+
+
+def test_a_monitors_own_cookie_is_replaced_by_what_was_set_anew() -> None:
+    cookies = cookies_of("session=new; Path=/")
+    assert cookies.sent_beside(["consent=yes; session=old", "lang=de"], URL) == "consent=yes; lang=de; session=new"
+    assert cookies.sent_beside(["session=old"], "https://bank.example/") == "session=old"
+    assert cookies.sent_beside([], URL) == "session=new"
