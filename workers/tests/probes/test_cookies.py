@@ -31,6 +31,33 @@ def test_what_is_set_again_counts_as_it_was_set_last() -> None:
     assert cookies_of("a=1", "a=1; Expires=Thu, 01 Jan 1970 00:00:00 GMT").sent_to(URL) == ""
 
 
+def test_a_cookie_that_is_not_sent_keeps_no_other_back() -> None:
+    assert cookies_of("name=J\u00f6rg; Path=/", "check=1; Path=/").sent_to(URL) == "check=1"
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        "Path=basket",
+        "Path=",
+        "Domain=",
+        "Max-Age=",
+        "Max-Age=3600.0",
+        'Max-Age="60"',
+        "Max-Age=" + "9" * 4_000,
+        "Expires=" + " " * 5_000,
+        "Port=80",
+        "Version=x",
+        "Path=/other; Path=/",
+        "SameSite=None; Secure; HttpOnly; Partitioned",
+        ";" * 5_000,
+    ],
+    ids=lambda value: value[:20],
+)
+def test_what_browsers_ignore_of_a_cookie_does_not_cost_it(attributes: str) -> None:
+    assert cookies_of(f"check=1; {attributes}").sent_to(URL) == "check=1"
+
+
 @pytest.mark.parametrize(
     "value",
     [
