@@ -81,6 +81,21 @@ def test_of_a_flood_of_cookies_the_first_ones_are_read() -> None:
     assert len(sent.split("; ")) == 50
 
 
+def test_of_ever_more_cookies_on_the_way_no_more_are_kept() -> None:
+    cookies = Cookies()
+    for hop in range(10):
+        headers = tuple(Header(name="Set-Cookie", value=f"a{hop}b{number}=1") for number in range(50))
+        cookies.take(URL, Head(status=302, headers=headers, size_bytes=1))
+    assert len(cookies.sent_to(URL).split("; ")) == 150
+
+
+def test_no_cookie_is_for_all_sites_of_a_country() -> None:
+    cookies = Cookies()
+    header = Header(name="Set-Cookie", value="a=1; Domain=co.uk; Path=/")
+    cookies.take("https://shop.co.uk/", Head(status=302, headers=(header,), size_bytes=1))
+    assert cookies.sent_to("https://bank.co.uk/") == ""
+
+
 def test_a_monitors_own_cookie_is_replaced_by_what_was_set_anew() -> None:
     cookies = cookies_of("session=new; Path=/")
     assert cookies.sent_beside(["consent=yes; session=old", "lang=de"], URL) == "consent=yes; lang=de; session=new"
