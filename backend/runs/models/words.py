@@ -1,0 +1,26 @@
+"""Why a run was made, and what came of it."""
+
+from django.db import models
+
+
+class Trigger(models.TextChoices):
+    """Why it was measured. Only runs of the schedule are judged over time: who asks for more has a reason to look."""
+
+    SCHEDULE = "schedule"
+    MANUAL = "manual"
+    CONFIRM = "confirm"
+    GATE = "gate"
+    # To find out why something changed, or whether it did; always deep.
+    DIAGNOSE = "diagnose"
+    # Once, with a host of the page at another address: it measured another server.
+    MAPPED = "mapped"
+
+
+# What these measured may be another server than the monitor's.
+ELSEWHERE = (Trigger.GATE, Trigger.MAPPED)
+
+
+class Outcome(models.TextChoices):
+    MEASURED = "measured"
+    FAILED = "failed"
+    MISSED = "missed"
