@@ -7,7 +7,7 @@ import pytest
 from backend.alerts.message import Event, Message, Severity
 from backend.alerts.metrics import written, written_apart
 from backend.alerts.states import WORDS, State
-from backend.alerts.wording import Account, Story, length, message_of, title_of
+from backend.alerts.wording import Account, Story, clock, length, message_of, title_of
 
 NOW = datetime(2026, 11, 21, 22, 29, tzinfo=UTC)
 
@@ -31,6 +31,21 @@ def test_messages_name_a_state_as_pages_do(state: State, word: str) -> None:
     )  # fmt: skip
     facts = {fact.label: fact.value for fact in message_of(Event.OPENED, story, at=NOW).facts}
     assert facts["State"] == word == WORDS[state]
+
+
+@pytest.mark.parametrize("detail", ["The server reset the connection", "The server reset the connection."])
+def test_failures_now_and_then_say_why_the_last_one_failed(detail: str) -> None:
+    account = Account(
+        kind="failures", rule="Rule", state=State.FAILING, metric="", regions=("Local A",), since=NOW,
+        facts={"failed": 3, "of_last": 5, "detail": detail},
+    )  # fmt: skip
+    story = Story(
+        incident_id="1", name="Shop", site_id="2", cause="availability", state=State.FAILING, worst=State.FAILING,
+        severity=Severity.WARNING, opened_at=NOW, accounts=(account,),
+    )  # fmt: skip
+    message = message_of(Event.OPENED, story, at=NOW)
+    assert message.title == "Shop: 3 of the last 5 runs failed in Local A"
+    assert message.sentences == (f"Since {clock(NOW)}.", "The last failure: The server reset the connection.")
 
 
 def told(

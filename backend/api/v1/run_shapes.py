@@ -26,10 +26,12 @@ from backend.runs.queries import Asked, ListedRun, RunState, state_of
 from backend.runs.queries import FoundCause as FoundRow
 from backend.runs.queries import RunDetail as Detail
 from backend.sites.models import Monitor, MonitorKind
+from workers.diagnosis.catalogue.failures import advice_on
 from workers.measurement import timing
 from workers.measurement.document import milliseconds
 from workers.measurement.evidence import Depth
 from workers.measurement.failure import Blame, FailureKind, Stage
+from workers.measurement.failure import Failure as Failed
 from workers.measurement.finding import Diagnosis
 from workers.measurement.messages import MissedReason
 from workers.measurement.routes import PictureKind
@@ -68,12 +70,16 @@ class Metrics(Out):
 
 
 class Failure(Out):
-    """Why the target could not be measured: how far it had come, what it was, and whom to blame."""
+    """Why the target could not be measured: how far it had come, what it was, and whom to blame.
+
+    `advice` is what to look at, in the words of the run's page; null where `detail` says it all.
+    """
 
     kind: FailureKind
     stage: Stage
     blame: Blame
     detail: str
+    advice: str | None
 
 
 class Run(Out):
@@ -284,11 +290,18 @@ def _metrics(run: RunRow) -> Metrics:
 def _failure(run: RunRow) -> Failure | None:
     if run.failure_kind is None:
         return None
-    return Failure(
+    failed = Failed(
         kind=FailureKind(run.failure_kind),
         stage=Stage(run.failure_stage or Stage.TARGET),
         blame=Blame(run.failure_blame or Blame.MONITOR),
         detail=run.failure_detail or "",
+    )
+    return Failure(
+        kind=failed.kind,
+        stage=failed.stage,
+        blame=failed.blame,
+        detail=failed.detail,
+        advice=advice_on(failed) or None,
     )
 
 

@@ -78,6 +78,8 @@ def test_a_failed_run_says_whose_fault_it_is(program: Program, world: World) -> 
         "stage": "connect",
         "blame": "target",
         "detail": "The server refused the connection: 203.0.113.7",
+        "advice": "Look whether the web server runs and listens on this address and port, and whether a firewall "
+        "refuses what comes from this region's agents.",
     }
     assert run["state"] == "failed"
     assert program.get(f"runs/{pending.run_id}/waterfall").json()["requests"] == []
