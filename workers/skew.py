@@ -13,6 +13,8 @@ from pathlib import Path
 # Less is a network's hesitation, and no reason to doubt a clock.
 WORTH_S = 5.0
 _READ_EVERY_S = 5.0
+# A machine without a battery begins in 1970.
+_MOST_S = 100 * 365 * 86_400.0
 
 
 def skew_in(spool_dir: Path) -> Path:
@@ -35,7 +37,9 @@ def tell(path: Path, ahead_s: float) -> None:
 def told(path: Path) -> float:
     """For how many seconds this clock is held to be ahead of the service's: none, unless something else was told."""
     with contextlib.suppress(OSError, ValueError):
-        return float(path.read_text("ascii"))
+        ahead_s = float(path.read_text("ascii"))
+        # Of a file that was spoilt also what is no number, or no clock's.
+        return ahead_s if abs(ahead_s) <= _MOST_S else 0.0
     return 0.0
 
 
@@ -49,10 +53,5 @@ class ServiceTime:
 
     def __call__(self) -> datetime:
         if self._read_at_s is None or time.monotonic() - self._read_at_s > _READ_EVERY_S:
-            self._ahead, self._read_at_s = self._told(), time.monotonic()
+            self._ahead, self._read_at_s = timedelta(seconds=told(self._path)), time.monotonic()
         return self._now() - self._ahead
-
-    def _told(self) -> timedelta:
-        with contextlib.suppress(ValueError, OverflowError):
-            return timedelta(seconds=told(self._path))
-        return timedelta()

@@ -116,6 +116,19 @@ def test_a_clock_is_not_doubted_for_the_time_that_its_machine_slept(
     assert (caplog.records, skew.exists()) == ([], False)
 
 
+@pytest.mark.parametrize("spoilt", ["nan", "inf", "-inf", "1e300", "-1e11", "", "noon", "\0"])
+def test_a_file_that_was_spoilt_says_nothing_of_a_clock(service: StubService, tmp_path: Path, spoilt: str) -> None:
+    held, skew = tmp_path / "held", tmp_path / "skew"
+    held.mkdir()
+    skew.write_text(spoilt)
+    pulse = Pulse(Service(service.url, TOKEN), Spool(tmp_path / "spool"), held, About(agent="eu-1"), skew=skew)
+    pulse.beat()
+    [beat] = service.heartbeats
+    assert beat.clock_ahead_us == 0
+    now = datetime(2026, 11, 21, tzinfo=UTC)
+    assert ServiceTime(skew, lambda: now)() == now
+
+
 def test_a_clock_that_was_found_to_be_off_stays_so_until_a_heartbeat_says_otherwise(
     service: StubService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
