@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from time import monotonic, sleep
 
 from deploy.local import fleet
@@ -22,6 +23,8 @@ _POLL_S = 0.05
 _START_S = 300.0
 STOP_S = 150.0
 _FIRST_RUNS_S = 60
+# The folders whose code is at work.
+_RUNS = ("backend", "workers", "deploy")
 
 
 def up(places: Places, *, port: int | None, with_demo: bool, foreground: bool) -> int:
@@ -79,6 +82,8 @@ def status(places: Places) -> int:
         process = f"process {service.pid}" if service.pid else "waits for a restart"
         restarts = f"restarted {service.restarts} times" if service.restarts else ""
         print(f"  {service.name:<16} {process:<18} {restarts}".rstrip())
+    if _is_newer(places.code, than_s=places.lock.stat().st_mtime):
+        print("The code here is newer than what runs: ./dev down, then ./dev up, runs it.")
     return 0 if said.healthy else 1
 
 
@@ -94,6 +99,18 @@ def reset(places: Places, *, ask: bool) -> int:
         places.state.rmdir()
     print(f"Removed {places.state}.")
     return 0
+
+
+def _is_newer(code: Path, *, than_s: float) -> bool:
+    """Whether a file of what runs was written since, as by a pull."""
+    files = (
+        Path(folder, file)
+        for part in _RUNS
+        for folder, _, files in os.walk(code / part)
+        if not folder.endswith("__pycache__")
+        for file in files
+    )
+    return any(file.lstat().st_mtime > than_s for file in files)
 
 
 def _agreed(places: Places) -> bool:

@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,25 @@ def test_a_second_up_says_what_runs_and_changes_nothing(places: Places, capsys: 
         assert up.up(places, port=None, with_demo=True, foreground=False) == 0
     assert capsys.readouterr().out.startswith("Already running.\nrunning at http://127.0.0.1:")
     assert not places.venv.exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "says"), [("backend/sites/models.py", True), ("README.md", False), ("workers/__pycache__/run.pyc", False)]
+)
+def test_who_pulls_newer_code_is_told_that_the_older_one_runs_on(
+    places: Places, capsys: pytest.CaptureFixture[str], file: str, *, says: bool
+) -> None:
+    written = places.code / file
+    written.parent.mkdir(parents=True, exist_ok=True)
+    written.touch()
+    with held(places.lock, "taken"):
+        Report(places.status).write(Phase.RUNNING, None, [service("web")])
+        os.utime(written, (0, 0))
+        assert up.status(places) == 0
+        assert "newer" not in capsys.readouterr().out
+        os.utime(written, (2**32, 2**32))
+        assert up.up(places, port=None, with_demo=True, foreground=False) == 0
+    assert ("newer than what runs: ./dev down, then ./dev up" in capsys.readouterr().out) is says
 
 
 def test_two_starts_at_once_do_not_meddle(places: Places) -> None:
