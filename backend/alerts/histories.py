@@ -8,7 +8,7 @@ from uuid import UUID
 from backend.alerts.judgement.steps import PHASES
 from backend.alerts.metrics import METRICS
 from backend.analysis.history import Series
-from backend.runs.sql import Row, fetch
+from backend.runs.sql import COMPARABLE, Row, fetch
 from backend.sites.models import Site
 from backend.sites.queries import deploys_between
 
@@ -17,10 +17,10 @@ _WITHOUT_BODY = frozenset({"ttfb_ms", "wait_ms", "tls_ms", "connect_ms", "dns_ms
 # Attribution needs a picture of before and after, not every run of a week.
 _MOST_PHASE_RUNS = 5_000
 _AT = "extract(epoch FROM run.scheduled_for)::float8"
-_OF = """
+_OF = f"""
 FROM runs_run run WHERE run.monitor_id = %(monitor)s AND run.region_id = ANY(%(regions)s::bigint[])
     AND run.scheduled_for > %(since)s AND run.scheduled_for <= %(until)s
-    AND run.trigger = 'schedule' AND run.outcome = 'measured' AND run.profile_verified IS NOT FALSE
+    AND run.trigger = 'schedule' AND run.outcome = 'measured' AND {COMPARABLE}
 """
 _SAMPLES = "SELECT run.region_id, {at}, run.{column} {of} AND run.{column} IS NOT NULL ORDER BY 1, 2"
 _PHASES = "SELECT run.region_id, {at}, {columns} {of} ORDER BY run.scheduled_for DESC LIMIT {limit}"

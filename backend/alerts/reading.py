@@ -42,8 +42,9 @@ FROM runs_schedule s JOIN fleet_region r ON r.id = s.region_id
 WHERE s.monitor_id = ANY(%(monitors)s::bigint[]) AND s.enabled ORDER BY s.monitor_id, r.code
 """
 _VALUES = ", ".join(f"runs_run.{column}" for column in COLUMNS)
+_NO_VALUES = (None,) * len(COLUMNS)
 SAMPLE_SQL = f"""runs_run.monitor_id, runs_run.region_id, runs_run.scheduled_for, runs_run.attempt, runs_run.run_id,
-    runs_run.outcome, runs_run.failure_blame, runs_run.failure_detail, runs_run.agent, {_VALUES}"""
+    runs_run.outcome, runs_run.failure_blame, runs_run.failure_detail, runs_run.agent, runs_run.contended, {_VALUES}"""
 # The two outer bounds keep the partitions of other weeks out when the statement is planned.
 _RUNS = f"""
 SELECT run.* FROM unnest(%(monitors)s::bigint[], %(regions)s::bigint[], %(after)s::timestamptz[],
@@ -191,7 +192,9 @@ def sample_of(rows: Sequence[Row], region: str) -> Sample:
     """What a slot says, from its attempts in order: the last that says anything, or else that nothing is known."""
     telling = [row for row in rows if seen_in(row[5], row[6]) is not Seen.NOTHING]
     row = (telling or rows)[-1]
-    return Sample(region, to_us(row[2]), row[4], seen_in(row[5], row[6]), row[7] or "", tuple(row[9:]), row[8] or "")
+    # A site that answers is up however busy who asked was, but its times are not its own.
+    values = _NO_VALUES if row[9] else tuple(row[10:])
+    return Sample(region, to_us(row[2]), row[4], seen_in(row[5], row[6]), row[7] or "", values, row[8] or "")
 
 
 def _slots(rows: Sequence[Row], reached: dict[int, dict[int, datetime]]) -> list[list[Row]]:

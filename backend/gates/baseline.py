@@ -12,7 +12,7 @@ from backend.alerts.metrics import METRICS
 from backend.alerts.queries.earlier import disturbed
 from backend.fleet.models import Region
 from backend.gates.models import BaselineMode, Gate, GateRun, RunState
-from backend.runs.sql import fetch
+from backend.runs.sql import COMPARABLE, fetch
 from backend.sites.models import Monitor
 from backend.sites.queries import deploys_between
 
@@ -26,7 +26,7 @@ SELECT place.region_id, run.scheduled_for, {", ".join(f"run.{column}" for column
 FROM unnest(%(regions)s::bigint[]) AS place (region_id), LATERAL (
     SELECT * FROM runs_run WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id
         AND scheduled_for >= %(since)s AND scheduled_for < %(until)s AND outcome = 'measured' AND trigger = 'schedule'
-        AND config_version = %(config_version)s AND profile_verified IS NOT FALSE
+        AND config_version = %(config_version)s AND {COMPARABLE}
     ORDER BY scheduled_for DESC LIMIT {MAX_SAMPLES}
 ) run
 ORDER BY place.region_id, run.scheduled_for

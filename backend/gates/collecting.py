@@ -75,6 +75,8 @@ def _settle(run: GateRun, ended: Run | None, *, is_alive: bool) -> bool:
     run.ended_run_id = ended.run_id
     if ended.profile_verified is False:
         run.state, run.reason = RunState.NOTHING, "The network did not keep the numbers of the monitor's profile."
+    elif ended.contended:
+        run.state, run.reason = RunState.NOTHING, "The agent's machine was busy with other work."
     elif ended.outcome == Outcome.MEASURED:
         run.state = RunState.MEASURED
         run.values = {column: getattr(ended, column) for column in COLUMNS}

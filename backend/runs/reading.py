@@ -188,6 +188,7 @@ class VitalsRead(_Read):
     speed_index_us: int | None = None
     visually_complete_us: int | None = None
     tbt_us: int | None = None
+    contention_us: int | None = None
 
 
 class PageRead(_Read, tag_field="kind", tag="page"):

@@ -23,6 +23,7 @@ from backend.runs.reading import (
     document_of,
     measurement_of,
 )
+from workers.measurement.contention import is_contended
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import Severity
 from workers.measurement.pair import Leg
@@ -37,10 +38,10 @@ RUN_COLUMNS = (
     "agent, agent_version, config_version, started_at, duration_us, clock, dns_us, connect_us, tls_us, send_us, "
     "wait_us, download_us, ttfb_us, total_us, rtt_us, tls_round_trips, status_code, protocol, fcp_us, lcp_us, cls, "
     "load_us, fully_loaded_us, start_render_us, speed_index_us, visually_complete_us, tbt_us, requests, connections, "
-    "bytes, browser_version, depth, profile_verified"
+    "bytes, browser_version, depth, contended, profile_verified"
 )
 # What of the columns from `clock` on a network has no part in; the rest says nothing where its profile was not kept.
-_UNSHAPED = ("clock", "status_code", "protocol", "requests", "connections", "bytes", "browser_version")
+_UNSHAPED = ("clock", "status_code", "protocol", "requests", "connections", "bytes", "browser_version", "contended")
 _MEASURED = tuple(RUN_COLUMNS[RUN_COLUMNS.index("clock") :].split(", "))
 
 # Here the first four of a Slot.
@@ -244,6 +245,7 @@ def _probe_metrics(probe: ProbeRead) -> tuple[Any, ...]:
         sum(received) if received else None,
         None,
         _depth(probe),
+        None,
     )
 
 
@@ -264,6 +266,7 @@ def _pair_metrics(pair: PairRead) -> tuple[Any, ...]:
         len(legs),
         len(connections),
         sum(received) if received else None,
+        None,
         None,
         None,
     )
@@ -295,6 +298,7 @@ def _page_metrics(page: PageRead) -> tuple[Any, ...]:
         sum(request.transferred_bytes or 0 for request in requests),
         text(page.browser_version),
         _depth(page),
+        None if vitals.contention_us is None else is_contended(vitals),
     )
 
 

@@ -7,6 +7,9 @@ from uuid import UUID
 
 from django.db import connection
 
+# Runs of which somebody can say what they measured: see `models.Run`.
+COMPARABLE = "profile_verified IS NOT FALSE AND contended IS NOT TRUE"
+
 Row = tuple[Any, ...]
 Element = UUID | datetime | int | None
 

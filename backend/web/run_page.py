@@ -11,6 +11,7 @@ from backend.web.findings import Panel, of_run
 from backend.web.phrases import listed
 from backend.web.verdict import Card, Verdict, cards_of, failed_verdict, measured_verdict, missed_verdict
 from backend.web.waterfall.board import of_visit
+from workers.measurement.contention import contention_told
 from workers.measurement.evidence import Depth
 from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import Kind, MissedReason, PageMeasurement, ProbeMeasurement
@@ -27,6 +28,10 @@ _NOT_KEPT = (
     "The network was not seen to keep the numbers of its profile: a handshake was quicker than its round trip, data "
     "came faster than its rate, or no connection was made. The times below are not to be compared, and count for no "
     "chart, baseline, rule or gate. If it happens again, look at this region's agent."
+)
+_BUSY = (
+    "They are no visitor's, and count for no baseline, rule or gate. If it happens again, give this region's agent a "
+    "machine of its own, more processors, or fewer browsers (FIRSTBYTE_BROWSERS)."
 )
 _NOTHING_ELSE = Verdict(
     level="info", title="Nothing else was found", text="What comes after the fault could not be looked at."
@@ -45,6 +50,11 @@ def verdict_of(detail: RunDetail) -> Verdict:
         return Verdict(level="info", title="Measured", text="The details of this run are no longer kept.")
     if not _keeps_profile(detail):
         return Verdict(level="warn", title="Measured, but over no network in particular", text=_NOT_KEPT)
+    told = _contention_in(detail)
+    if told is not None:
+        return Verdict(
+            level="warn", title="Measured on a machine that was busy with other work", text=f"{told} {_BUSY}"
+        )
     return measured_verdict(measurement)
 
 
@@ -55,7 +65,9 @@ def cards_for(detail: RunDetail, visit: str = "") -> tuple[Card, ...]:
     cards = cards_of(of_visit(detail.measurement, visit))
     if detail.run.outcome != Outcome.MEASURED:
         return tuple(_unjudged(card, "seen before it failed") for card in cards)
-    return cards if _keeps_profile(detail) else tuple(_unjudged(card, "not of this profile") for card in cards)
+    if not _keeps_profile(detail):
+        return tuple(_unjudged(card, "not of this profile") for card in cards)
+    return cards if _contention_in(detail) is None else tuple(_unjudged(card, "on a busy machine") for card in cards)
 
 
 def _unjudged(card: Card, note: str) -> Card:
@@ -68,6 +80,12 @@ def _keeps_profile(detail: RunDetail) -> bool:
     if isinstance(seen, ProbeMeasurement):
         seen = seen.evidence
     return getattr(seen, "profile_verified", None) is not False
+
+
+def _contention_in(detail: RunDetail) -> str | None:
+    """What is to be said of other work beside a page load; None where it says nothing against its times."""
+    seen = detail.measurement
+    return contention_told(seen.vitals) if isinstance(seen, PageMeasurement) else None
 
 
 def panel_of(detail: RunDetail) -> Panel | None:

@@ -168,7 +168,8 @@ def outcome_text(run: Run) -> str:
     if run.profile_verified is False:
         return "profile not kept"
     us = main_us(run)
-    return f"no {main_name(run.kind).lower()} was seen" if us is None else units.duration(us)
+    told = f"no {main_name(run.kind).lower()} was seen" if us is None else units.duration(us)
+    return f"{told}, machine busy" if run.contended else told
 
 
 def _bar(line: RunLine, longest_us: int) -> StripBar:

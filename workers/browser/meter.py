@@ -71,7 +71,7 @@ class Meter:
             ThreadSample(
                 monotonic_s=told["Timestamp"],
                 counters={name: told[name] for name in COUNTERS & told.keys()},
-                process_s=None if self._clock is None else self._clock.read_s(),
+                processors=None if self._clock is None else self._clock.read(),
             )
         )
 

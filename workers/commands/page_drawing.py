@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.measurement.canvas import RED, Canvas, hanging
+from workers.measurement.contention import contention_told
 from workers.measurement.drawing import draw
 from workers.measurement.messages import Failed, Measured, PageMeasurement
 
@@ -18,7 +19,9 @@ def draw_page(outcome: Measured | Failed, canvas: Canvas) -> list[str]:
     page = outcome.measurement
     if not isinstance(page, PageMeasurement):
         return draw(outcome, canvas).splitlines()
-    told = [line for warning in page.warnings for line in hanging("! ", warning, canvas, RED)]
+    busy = contention_told(page.vitals)
+    warnings = page.warnings if busy is None else (busy, *page.warnings)
+    told = [line for warning in warnings for line in hanging("! ", warning, canvas, RED)]
     room = below = None
     if canvas.rows is not None:
         figures = draw(outcome, replace(canvas, rows=0)).count("\n") + 1

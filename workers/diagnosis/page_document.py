@@ -51,6 +51,7 @@ def page_document(url: str, outcome: Measured | Failed) -> Document:
         "shifts": [{"at_ms": milliseconds(one.at_us), "score": one.score} for one in seen.vitals.shifts],
         "long_tasks": _long_tasks(seen.vitals),
         "cpu": _cpu(seen.vitals),
+        "contention_ms": milliseconds(seen.vitals.contention_us),
         **_rows(seen.waterfall),
         "types": [_type_share(share) for share in types_of(seen)],
         "hosts": [_host_share(share) for share in host_shares(seen)],

@@ -19,15 +19,30 @@ class ScreenFrame:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessorTime:
+    """Seconds of the machine's processors, from some beginning.
+
+    `ours_s` is what all the browser's processes have used, `machine_s` what was used by anybody, and of that
+    `stolen_s` what the machine's host gave to other machines. `waited_s` is for how long each of the threads that a
+    page waits for could have run and had no processor, by its id; empty when the kernel does not tell.
+    """
+
+    ours_s: float
+    machine_s: float
+    stolen_s: float
+    waited_s: Mapping[int, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ThreadSample:
     """The main thread's own counters at an instant: seconds by kind since it began.
 
-    `process_s` is the processor time of all the browser's processes together, None when the machine does not tell.
+    `processors` is None when the machine does not tell.
     """
 
     monotonic_s: float
     counters: Mapping[str, float]
-    process_s: float | None = None
+    processors: ProcessorTime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

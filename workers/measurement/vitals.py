@@ -29,7 +29,9 @@ class Vitals:
 
     `start_render`, `speed_index`, `visually_complete` come from the filmstrip. `tbt` is what long tasks hold beyond
     50 ms each from FCP until the page was at rest: its network quiet for two seconds, and its main thread free then.
-    `long_tasks` is None when nobody knows, empty when there were none.
+    `long_tasks` is None when nobody knows, empty when there were none. `contention` is for how long at most the browser
+    had to wait for processors that others of its machine had, until it had loaded and was painted; None when the
+    machine does not tell.
     """
 
     fcp_us: int | None = None
@@ -48,3 +50,4 @@ class Vitals:
     long_tasks: tuple[Span, ...] | None = None
     shifts: tuple[LayoutShift, ...] = ()
     cpu: CpuTime | None = None
+    contention_us: int | None = None

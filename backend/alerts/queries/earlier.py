@@ -32,7 +32,8 @@ class Earlier(StrEnum):
 def earlier_runs(run: Run, site_id: int) -> Mapping[Earlier, Run]:
     """Those there are, of the same monitor and region. Each measured something; gates' are left out. Five statements.
 
-    Of a run whose profile was not kept nobody can say what it measured, so it is none of them either.
+    Of a run whose profile was not kept, or whose machine was busy, nobody can say what it measured, so it is none of
+    them either.
     """
     since = retention_start(run.scheduled_for)
     measured, before = _measured(run), _measured_before(run)
@@ -55,7 +56,7 @@ def _measured(run: Run) -> "QuerySet[Run]":
         monitor_id=run.monitor_id,
         region_id=run.region_id,
         outcome=Outcome.MEASURED,
-    ).exclude(trigger__in=ELSEWHERE)
+    ).exclude(Q(trigger__in=ELSEWHERE) | Q(contended=True))
 
 
 def _measured_before(run: Run) -> "QuerySet[Run]":

@@ -92,7 +92,9 @@ class Run(Out):
 
     `profile_verified` tells of a run with a network profile whether its network kept the numbers, null for all others.
     Where it is false, phases and metrics that a network has part in are null: they are no one's, and enter no chart,
-    baseline, rule or gate. The waterfall has what was seen.
+    baseline, rule or gate. The waterfall has what was seen. `contended` tells of a page load whether other work of the
+    agent's machine kept its browser waiting so long that the times are not the page's: they enter no baseline, rule or
+    gate. Null of all others, and where nobody knows.
     """
 
     id: UUID
@@ -118,6 +120,7 @@ class Run(Out):
     missed_reason: MissedReason | None
     depth: Depth | None
     profile_verified: bool | None
+    contended: bool | None
     findings: tuple[FoundCause, ...]
 
 
@@ -204,6 +207,7 @@ def pending_of(run: PendingRun, asked: Asked | None) -> RunDetail:
         missed_reason=None,
         depth=None,
         profile_verified=None,
+        contended=None,
         findings=(),
         not_judged=[],
         checklist=[],
@@ -247,6 +251,7 @@ def _fields(run: RunRow, monitor: Monitor, region: Region, asked: Asked | None) 
         "missed_reason": None if run.missed_reason is None else MissedReason(run.missed_reason),
         "depth": Depth(run.depth) if run.depth is not None and run.kind == MonitorKind.PROBE else None,
         "profile_verified": run.profile_verified,
+        "contended": run.contended,
     }
 
 

@@ -21,6 +21,10 @@ class Run(models.Model):
     `profile_verified` tells of a shaped run whether its network kept the profile's numbers; null for all others. Where
     it did not, the run says that the site answers and nothing of its speed: durations and `depth` are null here, so
     that it enters no chart, baseline, rule or gate, and what was seen is in its document alone.
+
+    `contended` tells of a page load whether other work of its agent's machine kept the browser waiting so long that its
+    times are not the page's (`workers.measurement.contention`); null where nobody knows. They are shown, and enter no
+    baseline and no rule.
     """
 
     pk = CompositePrimaryKey("run_id", "scheduled_for")
@@ -74,6 +78,7 @@ class Run(models.Model):
     has_film = models.BooleanField(default=False, db_default=False)
     first_run_id = models.UUIDField(null=True)
     depth = models.TextField(null=True)
+    contended = models.BooleanField(null=True)
     profile_verified = models.BooleanField(null=True)
 
     class Meta:

@@ -203,6 +203,17 @@ def test_a_span_that_ends_before_it_starts_was_not_measured() -> None:
     assert _row(line)["tls_us"] is None
 
 
+@pytest.mark.parametrize(("contention_us", "contended"), [(None, None), (0, False), (5_000_000, True)])
+def test_a_page_load_says_whether_its_machine_was_busy_with_other_work(
+    contention_us: int | None, *, contended: bool | None
+) -> None:
+    loaded = page().measurement
+    assert isinstance(loaded, PageMeasurement)
+    told = replace(loaded, vitals=replace(loaded.vitals, contention_us=contention_us))
+    row = _row(encode(replace(RESULT, kind=Kind.PAGE, outcome=Measured(measurement=told))))
+    assert (row["contended"], row["load_us"]) == (contended, loaded.vitals.load_us)
+
+
 def test_a_run_whose_profile_was_not_kept_has_no_times_in_its_row() -> None:
     evidence = replace(EVIDENCE, depth=Depth.DEEP, profile_verified=False)
     seen = diagnosed(OVERFLOW).measurement

@@ -367,6 +367,20 @@ def test_a_run_whose_profile_was_not_kept_says_so_on_top_and_praises_nothing(wor
         assert ": good" not in text
 
 
+def test_a_page_that_was_loaded_on_a_busy_machine_says_so_on_top_and_is_praised_by_nobody(
+    world: World, client: Client
+) -> None:
+    seen = measurements.page(30)
+    disturbed = replace(seen, vitals=replace(seen.vitals, contention_us=340_000))
+    text = html(client, ended(world, "page", Measured(measurement=disturbed)))
+    assert "Measured on a machine that was busy with other work" in text
+    assert "kept it waiting for 0.34 s" in text
+    assert "on a busy machine" in text
+    assert ": good" not in text
+    listed = client.get(reverse("web:site", args=[world.site.public_id]) + "?kind=page").content.decode()
+    assert "machine busy" in listed
+
+
 def test_a_run_whose_profile_was_kept_is_judged_as_any(world: World, client: Client) -> None:
     kept = replace(measurements.page(30), profile_verified=True)
     assert "840 ms to the largest paint: good" in html(client, ended(world, "page", Measured(measurement=kept)))

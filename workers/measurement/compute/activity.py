@@ -50,7 +50,7 @@ def activity_of(capture: SightCapture, zero_s: float, fully_loaded_us: int | Non
         style_us=rows["style"][:kept],
         layout_us=rows["layout"][:kept],
         other_us=rows["other"][:kept],
-        cpu_us=rows["cpu"][:kept] if all(sample.process_s is not None for sample in capture.samples) else (),
+        cpu_us=rows["cpu"][:kept] if all(sample.processors is not None for sample in capture.samples) else (),
     )
 
 
@@ -90,8 +90,8 @@ def _amounts(before: ThreadSample, after: ThreadSample) -> dict[str, float]:
 
     amounts = {kind: grown_us(name) for kind, name in _KINDS.items()}
     amounts["other"] = max(0.0, grown_us(TASKS) - sum(amounts.values()) - grown_us(_OURS))
-    if before.process_s is not None and after.process_s is not None:
-        amounts["cpu"] = max(0.0, after.process_s - before.process_s) * 1e6
+    if before.processors is not None and after.processors is not None:
+        amounts["cpu"] = max(0.0, after.processors.ours_s - before.processors.ours_s) * 1e6
     return amounts
 
 

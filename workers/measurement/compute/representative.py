@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from workers.measurement.contention import is_contended
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import ViewSample
 
@@ -68,7 +69,9 @@ def spreads(samples: Sequence[ViewSample], state: PageState = PageState.COLD) ->
 
 
 def _valid(samples: Sequence[ViewSample], state: PageState) -> list[ViewSample]:
-    return [view for view in samples if view.state is state and view.failure is None]
+    """Those that did not fail; what other work of the machine has disturbed counts only where there is nothing else."""
+    whole = [view for view in samples if view.state is state and view.failure is None]
+    return [view for view in whole if not is_contended(view.vitals)] or whole
 
 
 def _ranks(values: Sequence[float]) -> list[float]:

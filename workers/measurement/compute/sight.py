@@ -9,7 +9,9 @@ from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.captures_sight import SightCapture
 from workers.measurement.compute.activity import activity_of, cpu_time_of
 from workers.measurement.compute.console import console_of
+from workers.measurement.compute.contention import contention_us
 from workers.measurement.compute.visual import Shot, VisualProgress, visual_progress
+from workers.measurement.contention import settled_us
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import MAX_FRAMES
 
@@ -94,9 +96,14 @@ def with_sight(
     if zero is None:
         return replace(page, vitals=vitals, console=console)
     end_us = None if until_us is None else until_us - round(zero.monotonic_s * 1e6)
+    vitals = replace(
+        vitals,
+        cpu=cpu_time_of(sight.samples, zero.monotonic_s, end_us),
+        contention_us=contention_us(sight.samples, zero.monotonic_s, settled_us(vitals) or end_us),
+    )
     return replace(
         page,
-        vitals=replace(vitals, cpu=cpu_time_of(sight.samples, zero.monotonic_s, end_us)),
+        vitals=vitals,
         activity=activity_of(sight, zero.monotonic_s, page.vitals.fully_loaded_us),
         console=console,
         warnings=page.warnings + tuple(_warnings(sight, zero, until_us)),

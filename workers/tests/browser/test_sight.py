@@ -1,8 +1,6 @@
 """What is seen of the screen, the main thread and the console, of pages that do known things at known instants."""
 
 import io
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -13,7 +11,6 @@ import pytest
 from PIL import Image
 
 from workers.browser import capture
-from workers.browser.processes import ProcessClock
 from workers.browser.seen import PageRun
 from workers.browser.sight import MAX_FILM_BYTES
 from workers.measurement.connection import Header
@@ -22,7 +19,7 @@ from workers.measurement.page_view import MAX_CONSOLE_MESSAGES, MAX_FRAMES, Cons
 from workers.measurement.routes import PictureKind
 from workers.tests.browser.conftest import Load, cut_off, measured
 from workers.tests.browser.sites import IMAGE, Answer, Site
-from workers.tests.waiting import undisturbed, wait_for
+from workers.tests.waiting import undisturbed
 
 Shown = Callable[..., PageRun]
 # What the page waits for until it says itself that it is done, however long a busy machine takes.
@@ -236,16 +233,3 @@ def test_a_server_that_never_answers_says_nothing_of_the_main_thread(load: Load,
     over.set()
     assert isinstance(page, PageMeasurement)
     assert not any("main thread" in warning for warning in page.warnings)
-
-
-def test_processor_time_is_that_of_a_process_and_its_children() -> None:
-    busy = "import sys, time\nend = time.process_time() + 0.3\nwhile time.process_time() < end: pass\nsys.stdin.read()"
-    parent = f"import subprocess, sys\nsubprocess.run([sys.executable, '-c', {busy!r}])"
-    with subprocess.Popen([sys.executable, "-c", parent], stdin=subprocess.PIPE) as process:
-        clock = ProcessClock(process.pid)
-        # Ticks are cut off in each of two counters of each process: up to 20 ms of the child's 300 stay unseen.
-        wait_for(lambda: (clock.read_s() or 0.0) >= 0.25, "the child to have worked")
-        assert process.stdin is not None
-        process.stdin.close()
-        process.wait()
-    assert clock.read_s() is None

@@ -23,6 +23,12 @@ def test_a_page_whose_profile_was_not_kept_is_told_with_its_picture() -> None:
     assert "do not compare these times" in " ".join(told.split())
 
 
+def test_who_loads_a_page_beside_other_work_is_told_not_to_trust_its_times() -> None:
+    seen = replace(page(), warnings=())
+    busy = replace(seen, vitals=replace(seen.vitals, load_us=1_000_000, contention_us=400_000))
+    assert "kept it waiting for 0.40 s" in " ".join(draw_page(Measured(measurement=busy), Canvas())[-3:])
+
+
 @pytest.mark.parametrize(("columns", "rows"), [(60, 24), (80, 24), (100, 40), (200, 60)])
 def test_a_page_is_told_in_one_screen_with_all_its_figures(columns: int, rows: int) -> None:
     many = page(*(asked(number, "www.example.org", 1, 310, 400) for number in range(2, 90)))

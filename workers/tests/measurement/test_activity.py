@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.captures_sight import SightCapture, ThreadSample
+from workers.measurement.captures_sight import ProcessorTime, SightCapture, ThreadSample
 from workers.measurement.compute.activity import MAX_STEPS, activity_of, cpu_time_of
 from workers.measurement.vitals import CpuTime
 
@@ -12,7 +12,8 @@ def sample(
     at_s: float, *, tasks: float, script: float = 0.0, layout: float = 0.0, cpu: float | None = None
 ) -> ThreadSample:
     counters = {"TaskDuration": tasks, "ScriptDuration": script, "LayoutDuration": layout, "RecalcStyleDuration": 0.0}
-    return ThreadSample(monotonic_s=ZERO_S + at_s, counters=counters, process_s=cpu)
+    used = None if cpu is None else ProcessorTime(ours_s=cpu, machine_s=cpu, stolen_s=0.0, waited_s={})
+    return ThreadSample(monotonic_s=ZERO_S + at_s, counters=counters, processors=used)
 
 
 def capture(*samples: ThreadSample, received: dict[int, int] | None = None) -> SightCapture:

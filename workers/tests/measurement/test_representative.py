@@ -42,6 +42,15 @@ def test_failed_loads_never_stand_for_a_run() -> None:
     assert representative([]) is None
 
 
+def test_loads_that_other_work_disturbed_stand_for_a_run_only_where_there_are_no_others() -> None:
+    busy: dict[str, Any] = {"load_us": 1_000_000, "contention_us": 500_000}
+    loads = [view(1, 100, **busy), view(2, 900, load_us=500_000), view(3, 200, **busy)]
+    assert representative(loads) == 2
+    assert (spreads(loads)["ttfb"].n, spreads(loads)["ttfb"].median) == (1, 900)
+    assert representative(loads[::2]) == 1
+    assert spreads(loads[::2])["ttfb"].n == 2
+
+
 def test_views_of_another_state_are_another_matter() -> None:
     warm = PageState.WARM_CACHE
     loads = [view(1, 300), view(1, 10, state=warm), view(2, 200), view(2, 20, state=warm), view(3, 100)]
