@@ -19,6 +19,7 @@ from backend.sites.queries import deploys_between
 # The newest of each monitor and region: a day at one a minute, twice over.
 MAX_SAMPLES = 3_000
 AT = "at"
+CONTENDED = "contended"
 # Beside the metrics, so that a failure can name the phase that grew.
 COLUMNS = (*dict.fromkeys(metric.column for metric in METRICS.values()), "send_us")
 _SAMPLES = f"""
@@ -33,7 +34,8 @@ ORDER BY place.region_id, run.scheduled_for
 """
 # So long before the release says what it was like already; where another one came within it, so long before that one.
 _LATELY = timedelta(hours=1)
-# Of each run what was measured, by column, and under `AT` when, in Unix seconds, where that is known.
+# Of each run what was measured, by column; under `AT` when, in Unix seconds, and under `CONTENDED` 1 for one that other
+# work of its agent's machine disturbed, where that is known.
 Samples = Mapping[str, Sequence[Mapping[str, float | None]]]
 
 

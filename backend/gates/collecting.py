@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from backend.gates.baseline import COLUMNS
+from backend.gates.baseline import COLUMNS, CONTENDED
 from backend.gates.models import Gate, GateRun, RunState
 from backend.gates.rounds import Subject, Tally
 from backend.runs.models import Outcome, PendingRun, Run
@@ -75,11 +75,9 @@ def _settle(run: GateRun, ended: Run | None, *, is_alive: bool) -> bool:
     run.ended_run_id = ended.run_id
     if ended.profile_verified is False:
         run.state, run.reason = RunState.NOTHING, "The network did not keep the numbers of the monitor's profile."
-    elif ended.contended:
-        run.state, run.reason = RunState.NOTHING, "The agent's machine was busy with other work."
     elif ended.outcome == Outcome.MEASURED:
         run.state = RunState.MEASURED
-        run.values = {column: getattr(ended, column) for column in COLUMNS}
+        run.values = {column: getattr(ended, column) for column in COLUMNS} | {CONTENDED: float(bool(ended.contended))}
     elif ended.outcome == Outcome.FAILED:
         run.state = RunState.NOTHING if ended.failure_blame == Blame.MONITOR else RunState.FAILED
         run.reason = (ended.failure_detail or "It failed.")[:1_000]

@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from backend.alerts.metrics import METRICS
 from backend.analysis.gate import judge
-from backend.analysis.gate_types import Comparison, Hours, Judged, Plan, Rule, Verdict
+from backend.analysis.gate_types import Comparison, Hours, Judged, Plan, Rule, Verdict, overall
 from backend.analysis.settings import DAY_S, HOUR_S
-from backend.gates.baseline import AT, Baseline
+from backend.gates.baseline import AT, CONTENDED, Baseline
 from backend.gates.documents import found_document
 from backend.gates.growth import Samples, growth
 from backend.gates.models import BaselineMode, Gate, GateRule, GateRun, Level, RunState, Side
@@ -18,6 +19,13 @@ from backend.gates.rounds import rounds_of
 MIN_EARLIER = 5
 # So far apart in the day runs are of one hour as far as phases go.
 _SAME_HOUR_S = 2 * HOUR_S
+
+# Then the run in the middle is one of them.
+_MOSTLY = 0.5
+_BUSY = (
+    "The machines of the agents were busy with other work, which alone may have made these pages slower: not judged. "
+    "Fewer browsers at a time, or a machine for each agent, make it a verdict."
+)
 
 Values = Mapping[str, Sequence[float | None]]
 
@@ -31,9 +39,10 @@ def judge_gate(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun], b
     hours = {rule.pk: _hours(rule, baseline, at) for rule in rules}
     comparisons = [_comparison(rule, before, after, hours[rule.pk], paired=is_paired) for rule in rules]
     judgement = judge(comparisons, _plan(gate))
-    for rule, judged in zip(rules, judgement.rules, strict=True):
+    found = [_believed(rule, one, before, after) for rule, one in zip(rules, judgement.rules, strict=True)]
+    for rule, judged in zip(rules, found, strict=True):
         _put(rule, judged, _grown(rule, judged, _at_this_hour(before, at), after))
-    return judgement.verdict
+    return overall([(judged.verdict, judged.rule.decides) for judged in found])
 
 
 # By monitor and region, in the order they were made; None is one that failed.
@@ -65,6 +74,21 @@ def _comparison(rule: GateRule, before: Runs, after: Runs, hours: Hours | None, 
         paired=paired,
         hours=hours,
     )
+
+
+def _believed(rule: GateRule, judged: Judged, before: Runs, after: Runs) -> Judged:
+    """Whom other work of the agents' machines may have slowed is no slower release, unless that did before as well.
+    What passes all the same passes."""
+    if judged.verdict is not Verdict.FAIL or METRICS[rule.metric].unit != "ms":
+        return judged
+    if _contended_share(rule, after) < _MOSTLY or _contended_share(rule, before) >= _MOSTLY:
+        return judged
+    return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=_BUSY)
+
+
+def _contended_share(rule: GateRule, side: Runs) -> float:
+    runs = [run for region in side.get(rule.monitor_id, {}).values() for run in region if run is not None]
+    return fmean(run.get(CONTENDED) or 0.0 for run in runs) if runs else 0.0
 
 
 def _hours(rule: GateRule, baseline: Baseline, at: float | None) -> Hours | None:
