@@ -105,6 +105,7 @@ def _runs(monitor: Monitor, region: Region | None, before: datetime | None) -> d
     return {
         "lines": [(line, trend.main_us(line.run), trend.outcome_text(line.run)) for line in shown],
         "strips": trend.strips_of(lines),
+        "disturbed": trend.disturbed_of(lines),
         "older": shown[-1].run.scheduled_for if len(lines) > RUNS_SHOWN else None,
         "main_name": trend.main_name(monitor.kind),
         "is_page": monitor.kind == Kind.PAGE,
