@@ -11,7 +11,7 @@ from workers.diagnosis.gaps import USUAL_WINDOW
 from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
 from workers.diagnosis.tls_visits import over_http2
 from workers.diagnosis.weighing import ASKED, Sure, fact, ms_of, visits, weigh
-from workers.diagnosis.windows import SMALL_BELOW, first_answer, is_paced, known_window
+from workers.diagnosis.windows import SMALL_BELOW, first_answer, is_paced, known_window, unfilled_by_tickets
 from workers.measurement.evidence import Direction, Exchange, TlsRecord, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.tls_records import sealed_bytes
@@ -149,7 +149,7 @@ def _overflow(trial: TrialEvidence) -> _Overflow | None:
     behind_head = first is not None and first is not record
     # What brings a head by itself takes a segment of the window.
     left = -(RECORD_HEADER_BYTES + first.length_bytes) % mss if first is not None and behind_head else 0
-    if not least <= before + left <= most:
+    if not least - unfilled_by_tickets(trial, found[0]) <= before + left <= most:
         return None
     saving_us = record.end_us - _readable_us(trial, record)
     if saving_us < _LEAST_WAIT_RTT * rtt_us:

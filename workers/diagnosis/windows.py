@@ -324,6 +324,17 @@ def _begins_with_tickets(exchange: Exchange, turn: Turn) -> bool:
     return turn.start_us < (exchange.first_application_us or 0)
 
 
+def unfilled_by_tickets(trial: TrialEvidence, exchange: Exchange) -> int:
+    """What segments have left that tickets took for themselves, where those were under way when the answer began."""
+    came_us = [one.at_us for one in _tickets(trial, exchange)]
+    if not came_us:
+        return 0
+    tickets, before_us = tickets_before(trial, exchange), (exchange.first_application_us or 0) - min(came_us)
+    if not _fills_too(tickets, before_us, ruler_of(trial)):
+        return 0
+    return _ticket_segments(trial, exchange) * mss_of(trial) - tickets
+
+
 def _tickets(trial: TrialEvidence, exchange: Exchange) -> list[TlsRecord]:
     return records_before(trial, exchange.sent_us or 0, exchange.first_application_us or 0)
 

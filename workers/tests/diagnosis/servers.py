@@ -45,7 +45,8 @@ class Server:
     bytes, a pause). `head_apart`: head and body are two writes. `body_stall` is as `stall`, within the answer, and
     `trickle` the same again and again; `stops` are such stalls one after the other. Requests take the `think_us` in
     turn. With `settings_bytes` it speaks HTTP/2 alone, and says so many of settings before its first answer; with
-    `hints_bytes` it gives early hints, then thinks. With `records_apart` it writes each record by itself, as Go does.
+    `hints_bytes` it gives early hints, then thinks. With `records_apart` it writes each record by itself, as Go does,
+    with `tickets_apart` each of its two tickets.
     """
 
     handshake_bytes: int = 3000
@@ -68,6 +69,7 @@ class Server:
     settings_bytes: int = 0
     hints_bytes: int = 0
     records_apart: bool = False
+    tickets_apart: bool = False
 
 
 class Connection:
@@ -118,7 +120,10 @@ class Connection:
         asked_us, first_record = round(self.now_us), len(self.records)
         at_us = self._say(200)
         if not number and not self.old and self.server.tickets_bytes:
-            self._hear(at_us, [(self.server.tickets_bytes, 0)], content_type=23, application=False, last=False)
+            tickets = [(self.server.tickets_bytes // (1 + self.server.tickets_apart), 0)] * (
+                1 + self.server.tickets_apart
+            )
+            self._hear(at_us, tickets, content_type=23, application=False, last=False)
         if not number and self.server.settings_bytes:
             self._hear(at_us, [(self.server.settings_bytes, 0)], content_type=23, application=False, last=False)
         if self.server.hints_bytes:

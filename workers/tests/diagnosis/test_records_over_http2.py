@@ -10,9 +10,9 @@ from workers.diagnosis import records
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import Severity
-from workers.tests.diagnosis.judging import facts, found
+from workers.tests.diagnosis.judging import cost, facts, found
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import DEEP, Server, connection, probe
+from workers.tests.diagnosis.servers import DEEP, Server, connection, deep, probe
 
 PAGE = Server(record_bytes=4_096, body_bytes=40_000)
 ANYWHERE = pytest.mark.parametrize("rtt_ms", [20, 80, 380])
@@ -54,3 +54,13 @@ def test_a_server_that_rests_over_http2_is_no_record_that_waits(rtt_ms: float) -
 
 def test_what_was_seen_over_http2_once_is_not_told() -> None:
     assert Id.TLS_RECORD_OVERFLOW not in found(records.RULES, over_both(80, 1, record_bytes=16_384))
+
+
+@ANYWHERE
+def test_what_comes_before_the_first_record_in_packets_of_its_own_takes_of_the_window(rtt_ms: float) -> None:
+    """As nghttpd sends two tickets and its settings."""
+    alone = replace(PAGE, settings_bytes=80, tickets_bytes=160, tickets_apart=True)
+    large, small = (deep(Path(rtt_ms=rtt_ms), replace(alone, record_bytes=size)) for size in (16_384, 4_096))
+    finding = found(records.RULES, large)[Id.TLS_RECORD_OVERFLOW]
+    assert finding.saving_us == pytest.approx(cost(large, "first byte") - cost(small, "first byte"), rel=0.03)
+    assert Id.TLS_RECORD_OVERFLOW not in found(records.RULES, small)
