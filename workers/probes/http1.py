@@ -1,7 +1,7 @@
 """HTTP/1.1 answers, read piece by piece as they come in (RFC 9112). No socket, no clock: bytes in, facts out.
 
-As forgiving as browsers are with what does no harm (bare line feeds, lines without colon, values in any encoding),
-strict with what decides where the body ends.
+As forgiving as browsers are with what does no harm (bare line feeds, lines without colon, values in any encoding, a
+version in small letters), strict with what decides where the body ends.
 """
 
 import re
@@ -20,7 +20,8 @@ _MAX_LINE_BYTES = 4096
 _MAX_KNOWN_BYTES = 256
 # Pages that come word by word have thousands of small chunks. Each takes microseconds from all probes under way.
 _MAX_SPARE_CHUNKS, _LEAST_CHUNK_BYTES = 65_536, 64
-_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) +([1-9][0-9]{2})(?: .*)?")
+_VERSION = b"HTTP/"
+_STATUS_LINE = re.compile(rb"(?i:HTTP)/1\.([0-9]) +([1-9][0-9]{2})(?: .*)?")
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 _FOLD = re.compile(rb"\n[ \t]+")
 _CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?")
@@ -52,7 +53,8 @@ def printable(raw: bytes) -> str:
 class Head:
     """A status line and its headers. `size_bytes` counts the head as sent, and those of interim answers before it.
 
-    `minor` is the digit behind "HTTP/1.".
+    `minor` is the digit behind "HTTP/1.", but 1 for a later one: such an answer is read as one of HTTP/1.1 (RFC 9110,
+    2.5).
     """
 
     status: int
@@ -75,7 +77,7 @@ def parse_head(raw: bytes, *, size_bytes: int) -> Head:
     if matched is None:
         raise _invalid(f"it begins with {printable(line[:60])!r}")
     headers = _headers(_FOLD.sub(b" ", rest).split(b"\n"))
-    return Head(status=int(matched[2]), headers=headers, size_bytes=size_bytes, minor=int(matched[1]))
+    return Head(status=int(matched[2]), headers=headers, size_bytes=size_bytes, minor=min(int(matched[1]), 1))
 
 
 def _headers(lines: list[bytes]) -> tuple[Header, ...]:
@@ -153,8 +155,8 @@ class ResponseReader:
 
     def _check_beginning(self) -> None:
         """Says at once that something else answers, instead of waiting for an end of head that never comes."""
-        start = bytes(self._pending[:5])
-        if not b"HTTP/".startswith(start):
+        start = bytes(self._pending[: len(_VERSION)])
+        if not _VERSION.startswith(start.upper()):
             line = bytes(self._pending[:40]).partition(b"\n")[0].rstrip()
             raise _invalid(f"it begins with {printable(line)!r}")
 

@@ -99,6 +99,16 @@ def test_lines_may_end_with_a_line_feed_alone_and_fold() -> None:
     assert len(reading.reader.head.headers) == 2
 
 
+@pytest.mark.parametrize(
+    ("line", "minor"), [(b"http/1.1 200 ok", 1), (b"Http/1.0 200", 0), (b"HTTP/1.2 200 OK", 1), (b"HTTP/1.9 200 ", 1)]
+)
+def test_a_status_line_may_be_in_small_letters_and_of_a_later_minor_version(line: bytes, minor: int) -> None:
+    """Browsers take both; the second is what RFC 9110 (2.5) asks for."""
+    head = read(*(line + b"\r\nContent-Length: 0\r\n\r\n").splitlines(keepends=True)).reader.head
+    assert head is not None
+    assert (head.status, head.minor) == (200, minor)
+
+
 def test_values_in_any_encoding_survive() -> None:
     reading = read(
         b"HTTP/1.1 200 OK\r\nX-A: caf\xe9\r\nX-B: caf\xc3\xa9\r\nX-C: a\x00\x1b[31m\r\nContent-Length: 0\r\n\r\n"
