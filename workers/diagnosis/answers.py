@@ -56,7 +56,8 @@ _JITTERS = 1.5
 # A packet that takes a link so long is a good part of a wait; where nothing is known of the link, this part of it.
 _NARROW_US = 15_000
 _LINK_SHARE = 0.5
-_REFUSALS = 400
+# Statuses of those who did what they were asked for; one that switches protocols has gone on to something else.
+_OBLIGING = range(200, 400)
 _EARLY_HINTS = 103
 _MOST_HEADER = 200
 
@@ -179,7 +180,7 @@ def header(trial: TrialEvidence, name: str) -> str | None:
 def _was_answered(trial: TrialEvidence) -> bool:
     """Whether there was an answer that a server gives whose mind is not on closing."""
     status = trial.exchanges[0].status if trial.exchanges else None
-    return status is not None and status < _REFUSALS
+    return status in _OBLIGING
 
 
 def _undisturbed(trials: Sequence[TrialEvidence]) -> list[TrialEvidence]:

@@ -110,6 +110,18 @@ def test_a_connection_that_is_not_kept_begins_slowly_each_time(body_bytes: int, 
     assert found(RULES, closing)[Id.HTTP_KEEPALIVE_OFF].saving_us == pytest.approx(real_us, rel=0.03)
 
 
+@pytest.mark.parametrize(("status", "closes"), [(200, True), (304, True), (101, False), (404, False), (503, False)])
+def test_a_connection_that_ends_with_a_refusal_or_goes_on_as_another_protocol_is_not_closed(
+    status: int, closes: bool
+) -> None:
+    closing = deep(Path(rtt_ms=80), Server(keeps=False))
+    answered = [
+        replace(trial, exchanges=tuple(replace(one, status=status) for one in trial.exchanges))
+        for trial in closing.trials
+    ]
+    assert (Id.HTTP_KEEPALIVE_OFF in found(RULES, replace(closing, trials=tuple(answered)))) is closes
+
+
 def test_a_connection_that_is_opened_again_begins_with_the_window_that_a_short_handshake_left() -> None:
     """A full handshake lets a small window grow; one that continues a session brings too little for that."""
     server, far = Server(handshake_bytes=2_000, body_bytes=20_000, keeps=False), Path(rtt_ms=150, iw=2)
