@@ -8,7 +8,18 @@ from workers.diagnosis.flights import Gap, answer_turn
 from workers.diagnosis.gaps import LEAST_GROWTH, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
 from workers.diagnosis.thinking import begun_us
 from workers.diagnosis.tls_visits import over_http2
-from workers.diagnosis.weighing import ASKED, LEAST_SEEN, Sure, fact, is_late, is_short, jitter_us, ms_of, weigh
+from workers.diagnosis.weighing import (
+    ASKED,
+    LEAST_SEEN,
+    Sure,
+    fact,
+    is_blind,
+    is_late,
+    is_short,
+    jitter_us,
+    ms_of,
+    weigh,
+)
 from workers.diagnosis.windows import first_answer
 from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
@@ -46,8 +57,11 @@ def _held_at_all(case: Case, quick: list[TrialEvidence], delayed: list[TrialEvid
     def look(trial: TrialEvidence) -> int | None:
         return _held_us(trial, jitter)
 
+    def blind(trial: TrialEvidence) -> bool:
+        return is_blind(trial) or _is_asked_to_end(case, trial)
+
     held = weigh(case, id, delayed, look, counts_round_trips=False, unsure=_may_be_held)
-    hurried = held if is_short(quick) else weigh(case, id, quick, look, unsure=_may_be_held)
+    hurried = held if is_short(quick) else weigh(case, id, quick, look, blind=blind, unsure=_may_be_held)
     if isinstance(held, Sure) and isinstance(hurried, Sure):
         severity = Severity.LOW if _is_free_over_http2(case, held.trials) else Severity.HIGH
         yield from _compared(held, hurried, quick, delayed, jitter, severity)
@@ -147,6 +161,13 @@ def _ends(trial: TrialEvidence) -> bool:
     begun = begun_us(trial, trial.exchanges[-1])
     last = trial.records[-1] if trial.records else None
     return last is not None and begun is not None and last.at_us >= begun and last.application is False
+
+
+def _is_asked_to_end(case: Case, trial: TrialEvidence) -> bool:
+    """Whether it is the run's own, the first that was answered: that asks for the end of the connection too, with which
+    all is sent, and not every server says good-bye."""
+    own = next((one for one in case.evidence.trials if first_answer(one) is not None), None)
+    return trial is own and not over_http2(trial)
 
 
 def _held_us(trial: TrialEvidence, jitter: int) -> int | None:

@@ -1,4 +1,4 @@
-"""Nagle's algorithm where a server ends the connection behind its second answer, and with that sends all of it."""
+"""Nagle's algorithm where a server ends the connection behind an answer, and with that sends all of it."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
 from workers.tests.diagnosis.judging import found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Connection, Server, probe
+from workers.tests.diagnosis.servers import Connection, Server, connection, probe
 
 SPLIT = Server(head_apart=True, body_bytes=700)
 KINDS = (*[Trial.FULL] * 3, *[Trial.DELAYED_ACK] * 3)
@@ -47,3 +47,15 @@ def test_one_answer_that_waits_for_exactly_a_round_trip_is_left_open_where_the_s
     server = replace(SPLIT, body_bytes=3000)
     held = [closed_behind_the_second(Path(rtt_ms=rtt_ms, nagle=True), server, one) for one in KINDS]
     assert left_open(transport.RULES, probe(held))[Id.TCP_NAGLE_DELAYED_ACK] is NotJudgedReason.UNSTEADY
+
+
+@ANYWHERE
+def test_nagle_shows_although_the_first_connection_is_asked_to_be_closed(rtt_ms: float) -> None:
+    """As Java's HttpServer and Python's close it: without a good-bye."""
+    way = Path(rtt_ms=rtt_ms, nagle=True)
+    asked = connection(replace(way, nagle=False), SPLIT)
+    own = replace(asked, exchanges=(replace(asked.exchanges[0], kept=None),))
+    evidence = probe(
+        [own, *[connection(way, SPLIT, one) for one in KINDS[1:]], connection(way, SPLIT, Trial.CLASSICAL)]
+    )
+    assert found(transport.RULES, evidence).keys() == {Id.TCP_NAGLE_DELAYED_ACK}
