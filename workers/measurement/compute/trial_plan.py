@@ -135,7 +135,9 @@ def _at_most(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> int:
     trials = _of(seen, kind)
     least = _at_least(kind, seen, scope)
     if kind is Trial.FULL:
-        most = _TIMES + 1 if any(map(_shows_pause_or_close, trials)) else least
+        # Whether the end of an answer is held back those who come back show too; without TLS there are none.
+        held = not scope.secure and any(map(_has_small_end, trials))
+        most = _TIMES + 1 if held or any(map(_shows_pause_or_close, trials)) else least
     elif kind is Trial.RESUMED:
         most = _resumptions(trials, least)
     elif kind is Trial.RESUMED_ELSEWHERE:
