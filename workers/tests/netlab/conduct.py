@@ -39,9 +39,10 @@ class Conduct:
     Sessions: connections go to the `nodes` in turn, and each has its own ticket keys and cache. With `breaks_sessions`
     those who continue one are refused.
 
-    Answers: with the last of `most_requests` the connection ends. `think_s` are taken in turn by requests. With
-    `head_flushed` the head of the answer and the first part of its page leave before the thinking; with `head_apart`
-    head and page are two writes. `trickle` is a stall before each such part of the page.
+    Answers: with the last of `most_requests` the connection ends, over TLS with a good-bye if it `says_goodbye`.
+    `think_s` are taken in turn by requests. With `head_flushed` the head of the answer and the first part of its page
+    leave before the thinking; with `head_apart` head and page are two writes. `trickle` is a stall before each such
+    part of the page.
     """
 
     nodelay: bool = True
@@ -64,6 +65,7 @@ class Conduct:
     body_bytes: int = 4000
     keep_alive: bool = True
     most_requests: int | None = None
+    says_goodbye: bool = True
     think_s: tuple[float, ...] = (0.0,)
     head_flushed: bool = False
     head_apart: bool = False

@@ -76,7 +76,8 @@ class MisbehavingServer(Listening):
             self._answer(side, last=last)
             if last or b"\r\nconnection: close" in request.lower():
                 break
-        side.finish()
+        if self._conduct.says_goodbye:
+            side.finish()
         with suppress(GoneError):
             # Close in good manners: what the client still says is read rather than answered with RST.
             side.wire.write_end()

@@ -187,6 +187,13 @@ TRANSPORT = (
     ),
     Twin(
         id=Id.TCP_NAGLE_DELAYED_ACK,
+        name="nagle-no-goodbye",
+        positive=Served(conduct=replace(_SPLIT, says_goodbye=False, nodelay=False)),
+        repaired=Served(conduct=replace(_SPLIT, says_goodbye=False)),
+        cost=Cost.DELAYED,
+    ),
+    Twin(
+        id=Id.TCP_NAGLE_DELAYED_ACK,
         name="nagle-12",
         positive=Served(conduct=replace(_SPLIT12, nodelay=False)),
         repaired=Served(conduct=_SPLIT12),
