@@ -106,7 +106,9 @@ def _applies(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> bool:
     if kind in scope.given_up:
         return False
     if kind is Trial.EARLY_DATA:
-        return any(shaken.max_early_data_bytes for one in seen if (shaken := one.handshake) is not None)
+        # Tickets of HTTP/3 are for HTTP/3 alone.
+        over_tcp = (one.handshake for one in seen if one.trial is not Trial.HTTP3)
+        return any(shaken.max_early_data_bytes for shaken in over_tcp if shaken is not None)
     if kind in (Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID):
         return any(one.trial is Trial.TLS12 and _secured(one) for one in seen)
     if kind is Trial.RESUMED_ELSEWHERE:
