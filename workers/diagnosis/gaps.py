@@ -188,12 +188,14 @@ def handshake_gaps(trial: TrialEvidence, ruler: Ruler) -> tuple[KnownGap, ...]:
 
 
 def _if_held(one: KnownGap, trial: TrialEvidence, ruler: Ruler) -> KnownGap:
-    """What comes a round trip later, small and out of the middle of a record, was in the kernel's hands. Where the
-    window has room for more packets than the handshake took, nothing but Nagle's algorithm keeps it there."""
+    """What comes a round trip later, than the last packet before it or the first of its flight, small and out of the
+    middle of a record, was in the kernel's hands. Where the window has room for more packets than the handshake took,
+    nothing but Nagle's algorithm keeps it there."""
     secured = trial.tcp_secured
     taken = None if secured is None else secured.data_segments_in
     room = taken is not None and taken < min(ruler.window_segments or 0, USUAL_WINDOW)
-    small = one.gap.bytes_after < ruler.mss and ruler.is_exact(one.gap.duration_us)
+    exact = ruler.is_exact(one.gap.duration_us) or ruler.is_exact(one.gap.period_us)
+    small = one.gap.bytes_after < ruler.mss and exact
     return replace(one, kind=GapKind.HELD) if room and small and splits_record(trial, one.gap) else one
 
 

@@ -98,6 +98,17 @@ def test_an_end_that_nagle_holds_is_found_beside_one_whose_acknowledgement_nobod
     assert told[Id.TLS_CERT_FLUSH_STALL].saving_us == pytest.approx(100_000, rel=0.03)
 
 
+@pytest.mark.parametrize("after_us", [0, 2_500])
+def test_an_end_is_held_for_the_acknowledgement_of_what_was_said_first(after_us: int) -> None:
+    """As a server's that says ServerHello, signs, and says the rest: its end comes a round trip after ServerHello."""
+    server = replace(PAGE, handshake_bytes=2_100, stall=(133, after_us))
+    evidence = deep(Path(rtt_ms=80, nagle=True), server)
+    trials = (replace(one, tcp_secured=TcpState(data_segments_in=3)) for one in evidence.trials)
+    told = found(RULES, replace(evidence, trials=tuple(trials)))
+    assert told[Id.TLS_CERT_FLUSH_STALL].saving_us == pytest.approx(80_000 - after_us, rel=0.03)
+    assert Id.TLS_HANDSHAKE_STALL not in told
+
+
 def first_end_us(trial: TrialEvidence) -> int:
     """When the last packet of the server's first turn came."""
     sent = sorted(one.at_us for one in trial.transfers if one.direction is Direction.SENT)
