@@ -131,6 +131,9 @@ def zero_rtt(judged: Judged) -> Told:
     if finding is not None:
         return no("allowed, but always rejected" if any(allowed) else "tickets allow no early data")
     if any(allowed):
+        asked = [one.exchanges[0] for one in judged.case.evidence.of(Trial.EARLY_DATA) if one.exchanges]
+        if asked and all(one.status is None for one in asked):
+            return unknown(judged, "taken, but not answered")
         return yes(f"up to {size(max(allowed))}")
     return no("no tickets") if any(one.tickets == 0 for one in full) else unknown(judged)
 

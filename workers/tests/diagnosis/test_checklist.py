@@ -154,6 +154,16 @@ def test_no_ticket_at_all_is_a_plain_no() -> None:
     assert told(CheckColumn.ZERO_RTT, site) == (Answer.NO, "no tickets")
 
 
+def test_early_data_that_is_taken_and_never_answered_is_no_help_to_anybody() -> None:
+    """As gnutls-serv takes it."""
+    allowed = deep_site()
+    (early,) = allowed.of(Trial.EARLY_DATA)
+    silent = replace(early, exchanges=tuple(replace(one, status=None) for one in early.exchanges))
+    unanswered = replace(allowed, trials=tuple(silent if one is early else one for one in allowed.trials))
+    assert check(CheckColumn.ZERO_RTT, allowed).answer is Answer.YES
+    assert told(CheckColumn.ZERO_RTT, unanswered) == (Answer.UNKNOWN, "taken, but not answered")
+
+
 def test_stapling_is_asked_of_certificates_that_name_a_responder() -> None:
     named = certificate(HOST, "Issuing CA", ocsp_urls=("http://ocsp.example.net",))
     assert told(CheckColumn.OCSP_STAPLING, sent(named, INTERMEDIATE)) == (Answer.NO, "not stapled")
