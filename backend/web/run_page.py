@@ -30,8 +30,8 @@ _NOT_KEPT = (
     "chart, baseline, rule or gate. If it happens again, look at this region's agent."
 )
 _BUSY = (
-    "They are no visitor's, and count for no baseline, rule or gate. If it happens again, give this region's agent a "
-    "machine of its own, more processors, or fewer browsers (FIRSTBYTE_BROWSERS)."
+    "They are no visitor's, count for no baseline and no rule, and no gate fails by them alone. If it happens again, "
+    "give this region's agent a machine of its own, more processors, or fewer browsers (FIRSTBYTE_BROWSERS)."
 )
 _NOTHING_ELSE = Verdict(
     level="info", title="Nothing else was found", text="What comes after the fault could not be looked at."
