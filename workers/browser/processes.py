@@ -12,8 +12,8 @@ _PROC = "/proc"
 _LIST_EVERY_S = 0.4
 # Chromium's threads that move bytes: the network's is one of them. Names have 15 characters in Linux.
 _MOVERS = (b"Chrome_IOThread", b"Chrome_ChildIOT")
-# Of the first line of proc_stat(5): user, nice, system, irq and softirq; steal stands by itself.
-_USED, _STOLEN = (1, 2, 3, 6, 7), 8
+# Of the first line of proc_stat(5): user, nice, system, irq and softirq; idle and iowait; steal.
+_USED, _IDLE, _STOLEN = (1, 2, 3, 6, 7), (4, 5), 8
 
 
 class ProcessClock:
@@ -44,6 +44,7 @@ class ProcessClock:
         return ProcessorTime(
             ours_s=sum(self._ticks.values()) * _TICKS_S,
             machine_s=sum(int(machine[field]) for field in _USED) * _TICKS_S + stolen_s,
+            idle_s=sum(int(machine[field]) for field in _IDLE) * _TICKS_S,
             stolen_s=stolen_s,
             waited_s=dict(self._waits(found)),
         )

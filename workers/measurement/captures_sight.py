@@ -23,12 +23,14 @@ class ProcessorTime:
     """Seconds of the machine's processors, from some beginning.
 
     `ours_s` is what all the browser's processes have used, `machine_s` what was used by anybody, and of that
-    `stolen_s` what the machine's host gave to other machines. `waited_s` is for how long each of the threads that a
-    page waits for could have run and had no processor, by its id; empty when the kernel does not tell.
+    `stolen_s` what the machine's host gave to other machines; `idle_s` is what nobody used. `waited_s` is for how long
+    each of the threads that a page waits for could have run and had no processor, by its id; empty when the kernel does
+    not tell.
     """
 
     ours_s: float
     machine_s: float
+    idle_s: float
     stolen_s: float
     waited_s: Mapping[int, float]
 

@@ -34,7 +34,9 @@ def _kept_waiting(before: ProcessorTime, after: ProcessorTime, seconds: float) -
     stolen_s = max(0.0, after.stolen_s - before.stolen_s)
     waits_s = (now_s - before.waited_s.get(thread, 0.0) for thread, now_s in after.waited_s.items())
     waited_s = max(0.0, *waits_s)
-    by_others_s = waited_s * _share(machine_s - ours_s, machine_s)
+    # Where a whole processor was free, something else kept it from that: a quota of its container, say.
+    was_full = after.idle_s - before.idle_s < seconds
+    by_others_s = waited_s * _share(machine_s - ours_s, machine_s) if was_full else 0.0
     # A thread does not know that its processor was stolen: it seems to run on. Threads lose it side by side.
     by_host_s = stolen_s * _share(ours_s, machine_s - stolen_s) / max(1.0, ours_s / seconds)
     return min(1.0, (by_others_s + by_host_s) / seconds)

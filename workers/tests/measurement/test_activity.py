@@ -12,7 +12,7 @@ def sample(
     at_s: float, *, tasks: float, script: float = 0.0, layout: float = 0.0, cpu: float | None = None
 ) -> ThreadSample:
     counters = {"TaskDuration": tasks, "ScriptDuration": script, "LayoutDuration": layout, "RecalcStyleDuration": 0.0}
-    used = None if cpu is None else ProcessorTime(ours_s=cpu, machine_s=cpu, stolen_s=0.0, waited_s={})
+    used = None if cpu is None else ProcessorTime(ours_s=cpu, machine_s=cpu, idle_s=0.0, stolen_s=0.0, waited_s={})
     return ThreadSample(monotonic_s=ZERO_S + at_s, counters=counters, processors=used)
 
 

@@ -15,9 +15,15 @@ ZERO_S = 1_000.0
 
 
 def sample(
-    at_s: float, *, ours: float = 0.0, machine: float = 0.0, stolen: float = 0.0, waited: Sequence[float] = (0.0,)
+    at_s: float,
+    *,
+    ours: float = 0.0,
+    machine: float = 0.0,
+    idle: float = 0.0,
+    stolen: float = 0.0,
+    waited: Sequence[float] = (0.0,),
 ) -> ThreadSample:
-    used = ProcessorTime(ours_s=ours, machine_s=machine, stolen_s=stolen, waited_s=dict(enumerate(waited)))
+    used = ProcessorTime(ours_s=ours, machine_s=machine, idle_s=idle, stolen_s=stolen, waited_s=dict(enumerate(waited)))
     return ThreadSample(monotonic_s=ZERO_S + at_s, counters={}, processors=used)
 
 
@@ -32,6 +38,14 @@ def test_a_browser_whose_threads_wait_for_each_other_is_not_contended() -> None:
 
 def test_others_that_leave_a_processor_free_keep_nobody_waiting() -> None:
     assert contention_us([sample(0), sample(0.1, ours=0.1, machine=0.2)], ZERO_S, None) == 0
+
+
+def test_who_waits_beside_a_free_processor_is_kept_by_a_quota_of_its_own() -> None:
+    """Of sixteen processors others had twelve; in the second case, of two, one and a half."""
+    large = sample(0.1, ours=0.1, machine=1.3, idle=0.3, waited=[0.06])
+    small = sample(0.1, ours=0.04, machine=0.19, idle=0.01, waited=[0.06])
+    assert contention_us([sample(0), large], ZERO_S, None) == 0
+    assert contention_us([sample(0), small], ZERO_S, None) == round(60_000 * 0.15 / 0.19)
 
 
 def test_of_threads_that_wait_at_the_same_time_the_longest_wait_counts() -> None:
