@@ -6,7 +6,7 @@ Units are seconds and counts. No URL is a label.
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 
-from django.db.models import Count, Min
+from django.db.models import Count, Min, Q
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
@@ -85,13 +85,20 @@ def _runs(now: datetime) -> Iterator[GaugeMetricFamily]:
         labels=["outcome", "reason"],
     )
     recent = Run.objects.filter(scheduled_for__gte=now - RECENT)
-    for outcome, reason, count in (
+    disturbed = 0
+    for outcome, reason, count, contended in (
         recent.values_list("outcome", "missed_reason")
-        .annotate(count=Count("run_id"))
+        .annotate(count=Count("run_id"), contended=Count("run_id", filter=Q(contended=True)))
         .order_by("outcome", "missed_reason")
     ):
         ended.add_metric([outcome, reason or ""], count)
+        disturbed += contended
     yield ended
+    yield _gauge(
+        "firstbyte_pages_contended_recently",
+        "Page loads due in the last 5 minutes that other work of their agents' machines disturbed.",
+        disturbed,
+    )
 
 
 def _alerts(now: datetime) -> Iterator[GaugeMetricFamily]:

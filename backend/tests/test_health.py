@@ -10,6 +10,7 @@ from pytest_django import Settings
 
 from backend import health
 from backend.alerts.models import Watch
+from backend.alerts.tests.world import put_run
 from backend.fleet.models import Region
 from backend.runs.models import Schedule
 from backend.runs.tests.factories import (
@@ -129,6 +130,18 @@ def test_figures_are_read_when_they_are_asked_for(client: Client, broker: str) -
     ):
         assert line in text, text
     assert 'firstbyte_agent_last_seen_seconds{region="eu"} 10.0' in text
+
+
+def test_figures_tell_how_runs_ended_and_how_many_pages_were_disturbed(client: Client) -> None:
+    fleet = make_fleet("eu")
+    (monitor,) = make_monitors(fleet)
+    for seconds, (letter, contended) in enumerate(((".", True), (".", False), (".", None), ("m", None))):
+        put_run(monitor, fleet.region, timezone.now() - timedelta(seconds=seconds), letter, contended=contended)
+    put_run(monitor, fleet.region, timezone.now() - timedelta(minutes=6), ".", contended=True)
+    text = client.get("/metrics").content.decode()
+    assert 'firstbyte_runs_ended_recently{outcome="measured",reason=""} 3.0' in text
+    assert 'firstbyte_runs_ended_recently{outcome="missed",reason="no_agent"} 1.0' in text
+    assert "firstbyte_pages_contended_recently 1.0" in text
 
 
 def test_figures_without_a_broker_say_that_it_is_away(client: Client, settings: Settings) -> None:

@@ -115,10 +115,10 @@ def test_no_other_figure_stands_in_for_a_largest_paint_that_was_not_seen(world: 
 def test_where_other_work_disturbed_most_page_loads_the_site_says_what_that_means(world: World, client: Client) -> None:
     seen = measurements.page(3)
     busy = replace(seen, vitals=replace(seen.vitals, contention_us=5_000_000))
-    for measurement in (seen, busy, busy):
-        ended(world, "page", Measured(measurement=measurement))
-    assert "enter no baseline and no rule" not in site_html(client, world, "?kind=page")
-    ended(world, "page", Measured(measurement=busy))
+    for minutes, measurement in enumerate((seen, busy, busy, busy)):
+        assert "enter no baseline and no rule" not in site_html(client, world, "?kind=page")
+        pending = world.pending("page", scheduled_for=NOW - timedelta(minutes=minutes))
+        world.end(pending, Measured(measurement=measurement))
     told = site_html(client, world, "?kind=page")
     assert "disturbed 3 of the last 4 page loads, in " in told
     assert "enter no baseline and no rule" in told
