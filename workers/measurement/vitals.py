@@ -29,8 +29,8 @@ class Vitals:
 
     `start_render`, `speed_index`, `visually_complete` come from the filmstrip. `tbt` is what long tasks hold beyond
     50 ms each from FCP until the page was at rest: its network quiet for two seconds, and its main thread free then.
-    `long_tasks` is None when nobody knows, empty when there were none. `contention` is for how long at most the browser
-    had to wait for processors that others of its machine had, until it had loaded and was painted; None when the
+    `long_tasks` is None when nobody knows, empty when there were none. `contention` is for about how long the
+    browser had to wait for processors that others of its machine had, until all was loaded and painted; None when the
     machine does not tell.
     """
 

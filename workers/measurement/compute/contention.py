@@ -12,8 +12,9 @@ from workers.measurement.captures_sight import ProcessorTime, ThreadSample
 
 def contention_us(samples: Sequence[ThreadSample], zero_s: float, until_us: int | None) -> int | None:
     """Microseconds from a run's beginning, at `zero_s` of the monotonic clock, to `until_us` after it, or as long as
-    was looked. It is the most that it can be: which thread the page waited for at each moment, nobody knows. None when
-    the machine does not tell.
+    was looked. Of threads that wait at the same time the longest counts, since nobody knows which of them the page
+    waits for: too much for one that waits for its server meanwhile, up to a fifth too little for one that computes
+    (measured, docs/pages.md). None when the machine does not tell.
     """
     total_us, told = 0.0, False
     for before, after in pairwise(samples):
