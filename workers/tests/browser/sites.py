@@ -88,9 +88,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(answer.body)
         else:
+            # Made before the head goes, behind which the browser may ask once more.
+            chunks = answer.body()
             self.close_connection = True
             self.end_headers()
-            for chunk in answer.body():
+            for chunk in chunks:
                 self.wfile.write(chunk)
 
 
