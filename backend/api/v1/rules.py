@@ -118,9 +118,9 @@ class RulePreview(Out):
 def list_rules(request: ApiRequest, site: OfSite = None, limit: Limit = 50, cursor: Cursor = "") -> Page[Rule]:
     """Rules in the order they were made."""
     last = number_of(request, cursor) or 0
-    rows = queries.rules(request.caller.organisation, None if site is None else owned_site(request, site))
-    following = sorted((row for row in rows if row.rule.pk > last), key=lambda row: row.rule.pk)
-    return page_of(request, following, Page[Rule], limit=limit, shape=_shape, key=lambda row: [row.rule.pk])
+    place = None if site is None else owned_site(request, site)
+    rows = queries.rules_after(request.caller.organisation, place, after=last, limit=limit + 1)
+    return page_of(request, rows, Page[Rule], limit=limit, shape=_shape, key=lambda row: [row.rule.pk])
 
 
 @router.post("/rules", auth=CHANGE_ALERTS, response={201: Rule})

@@ -5,6 +5,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db.models.signals import post_init
 from django.utils import timezone
 
 from backend.accounts.permissions import Role, Scope
@@ -84,6 +85,24 @@ def test_rules_come_in_pages_and_by_site(world: World, program: Program) -> None
     second = program.get(f"rules?limit=2&cursor={first['next']}").json()
     assert (len(first["items"]), len(second["items"]), second["next"]) == (2, 1, None)
     assert len(program.get(f"rules?site={world.site.public_id}").json()["items"]) == 3
+
+
+def test_a_page_of_rules_reads_no_others(world: World, program: Program) -> None:
+    read: list[int] = []
+
+    def note(instance: Rule, **_: object) -> None:
+        read.append(instance.pk)
+
+    for _ in range(6):
+        program.post("rules", {"kind": "failures", "site": str(world.site.public_id)})
+    post_init.connect(note, sender=Rule)
+    try:
+        shown = program.get("rules?limit=2").json()["items"]
+    finally:
+        post_init.disconnect(note, sender=Rule)
+    assert len(shown) == 2
+    # One more tells whether another page follows.
+    assert len(set(read)) == 3
 
 
 def test_a_rule_is_tried_on_the_past(world: World, program: Program) -> None:
