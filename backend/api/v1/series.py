@@ -91,7 +91,7 @@ def get_series(
     found = (
         long_series(monitor, begin, end, max_points=max_points, quantile=quantile)
         if is_long
-        else phase_series(monitor, begin, end, max_points=max_points, quantile=quantile)
+        else phase_series(monitor, begin, end, region=region, max_points=max_points, quantile=quantile)
     )
     return Series(
         monitor_id=monitor.public_id,

@@ -43,6 +43,7 @@ FROM (
         {", ".join(f"CASE WHEN outcome = 'measured' THEN {metric} END AS {metric}" for metric in METRICS)}
     FROM runs_run WHERE monitor_id = %(monitor)s AND scheduled_for >= %(since)s AND scheduled_for < %(until)s
         AND trigger IN ('schedule', 'manual')
+        AND (%(region)s::text IS NULL OR region_id = (SELECT id FROM fleet_region WHERE code = %(region)s))
 ) run
 GROUP BY region_id, bucket ORDER BY region_id, bucket
 """
@@ -80,21 +81,35 @@ class RegionSeries:
 
 
 def phase_series(
-    monitor: Monitor, since: datetime, until: datetime, *, max_points: int = MAX_POINTS, quantile: float = 0.5
+    monitor: Monitor,
+    since: datetime,
+    until: datetime,
+    *,
+    region: str | None = None,
+    max_points: int = MAX_POINTS,
+    quantile: float = 0.5,
 ) -> list[RegionSeries]:
-    """A series for each region that ran in the period, by code, of at most `max_points` points. Two statements."""
+    """A series for each region that ran in the period, by code, of at most `max_points` points; only of the region
+    with the code `region`, when it is given, and then no other's runs are read. Two statements.
+    """
     width = bucket_width(since, until, interval_s=monitor.interval_s, max_points=max_points)
-    return by_region(monitor, points_of_runs(monitor, since, until, width=width, quantile=quantile))
+    return by_region(monitor, points_of_runs(monitor, since, until, region=region, width=width, quantile=quantile))
 
 
 def points_of_runs(
-    monitor: Monitor, since: datetime, until: datetime, *, width: timedelta, quantile: float
+    monitor: Monitor,
+    since: datetime,
+    until: datetime,
+    *,
+    region: str | None = None,
+    width: timedelta,
+    quantile: float,
 ) -> dict[int, list[SeriesPoint]]:
     """The points of each region by its key, oldest first; `since` begins the first stretch. One statement."""
     points: dict[int, list[SeriesPoint]] = defaultdict(list)
-    for region_id, at, measured, failed, missed, *medians in fetch(
-        _SERIES, {"width": width, "since": since, "until": until, "monitor": monitor.pk, "quantile": quantile}
-    ):
+    period = {"since": since, "until": until, "width": width}
+    wanted = {"monitor": monitor.pk, "region": region, "quantile": quantile}
+    for region_id, at, measured, failed, missed, *medians in fetch(_SERIES, period | wanted):
         values = dict(zip(METRICS, medians, strict=True))
         points[region_id].append(SeriesPoint(at=at, measured=measured, failed=failed, missed=missed, **values))
     return points

@@ -63,6 +63,15 @@ def test_a_list_of_what_is_rare_reads_nothing_else(fleet: Fleet, wanted: queries
     assert set(used) <= indexes_of("run_unusual")
 
 
+def test_a_series_of_one_region_reads_no_other(fleet: Fleet) -> None:
+    (monitor,) = make_monitors(fleet)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+    plan = plans_of(lambda: queries.phase_series(monitor, NOW - timedelta(days=1), NOW, region="eu"))
+    sought = re.findall(r"Index Cond: (.*)", plan)
+    assert "region_id = " in "\n".join(each for each in sought if "monitor_id = " in each)
+
+
 def test_new_weeks_have_the_index_of_what_is_rare() -> None:
     ensure_partitions(NOW + timedelta(weeks=6))
     ((partitions,),) = fetch("SELECT count(*) FROM pg_inherits WHERE inhparent = 'runs_run'::regclass")

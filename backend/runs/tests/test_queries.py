@@ -135,6 +135,17 @@ def test_a_series_holds_medians_and_counts_for_each_region(
     assert (point.dns_us, point.tls_us, point.ttfb_us, point.fcp_us) == (8_000, 34_000, 102_100, None)
 
 
+def test_a_series_of_one_region_is_the_same_as_among_all(fleet: Fleet, monitor: Monitor) -> None:
+    for n in (1, 2, 3):
+        _ended(fleet, monitor, minutes_ago=n)
+        _ended(fleet, monitor, minutes_ago=n, us=True)
+    since = NOW - 10 * MINUTE
+    eu, us = queries.phase_series(monitor, since, NOW)
+    assert queries.phase_series(monitor, since, NOW, region="eu") == [eu]
+    assert queries.phase_series(monitor, since, NOW, region="us") == [us]
+    assert queries.phase_series(monitor, since, NOW, region="nowhere") == []
+
+
 @pytest.mark.parametrize(("days", "interval_s"), [(1, 30), (7, 60), (30, 60), (90, 900), (365, 86_400)])
 def test_a_series_never_has_more_points_than_a_chart_can_show(days: int, interval_s: int) -> None:
     since = NOW - timedelta(days=days)

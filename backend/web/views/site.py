@@ -84,9 +84,13 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
 def _trend(monitor: Monitor, choice: trend.Choice, now: datetime) -> dict[str, object]:
     until = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     since = until - trend.RANGES[choice.range]
-    found = long_series if since < retention_start(now) else phase_series
     deploys = sites.deploys_between(monitor.site, since, until)
-    regions = found(monitor, since, until, max_points=choice.max_points, quantile=choice.quantile)
+    points, quantile, region = choice.max_points, choice.quantile, choice.region or None
+    regions = (
+        long_series(monitor, since, until, max_points=points, quantile=quantile)
+        if since < retention_start(now)
+        else phase_series(monitor, since, until, region=region, max_points=points, quantile=quantile)
+    )
     series = trend.trend_of(regions, choice, since, until, deploys)
     measured = any(one.points for one in series.regions)
     newest = [(one.at, trend.name_of(one)) for one in reversed(deploys[-DEPLOYS_NAMED:])]
