@@ -64,6 +64,17 @@ def test_rolling_up_again_changes_nothing_but_takes_in_what_came_late(fleet: Fle
     assert Rollup.objects.get(width_s=3600).measured == 2
 
 
+def test_only_what_came_late_is_written_again(fleet: Fleet, monitor: Monitor) -> None:
+    (other,) = make_monitors(fleet)
+    for each in (monitor, other):
+        _run(fleet, each, AT + MINUTE, ttfb_us=80_000)
+    hours = roll_up(NOW)
+    assert roll_up(NOW) == 0
+    _run(fleet, other, AT + 2 * MINUTE)
+    assert roll_up(NOW) == hours / 2
+    assert sorted(Rollup.objects.filter(width_s=3600).values_list("measured", "failed")) == [(1, 0), (1, 1)]
+
+
 def test_the_hour_that_is_not_over_waits(fleet: Fleet, monitor: Monitor) -> None:
     _run(fleet, monitor, NOW.replace(minute=0, second=0, microsecond=0), ttfb_us=80_000)
     roll_up(NOW)
