@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from backend.fleet.models import Region
-from backend.runs.actions import RunsError, request_runs
+from backend.runs.actions import RunsError, TooManyRunsError, request_runs
 from backend.runs.models import PendingRun, Run, Trigger
 from backend.sites.models import Monitor, MonitorKind, SiteStatus
 
@@ -20,12 +20,20 @@ MAX_DIAGNOSES, PERIOD = 4, timedelta(hours=6)
 def look_deeper(monitor_id: int, regions: Iterable[str], *, now: datetime) -> list[str]:
     """Asks for a deep run of a probe in regions by their codes, inside a transaction; the codes where it did.
 
-    Not where one is under way, or where there have been enough for a while.
+    Not where one is under way, or where there have been enough for a while; nor further once the organisation has as
+    many under way as may be.
     """
     monitor = Monitor.objects.select_related("site__organisation").filter(pk=monitor_id, kind=MonitorKind.PROBE).first()
     if monitor is None or monitor.paused or monitor.site.status != SiteStatus.ACTIVE:
         return []
-    return [code for code in sorted(set(regions)) if _may(monitor, code, now) and _ask(monitor, code)]
+    asked: list[str] = []
+    try:
+        for code in sorted(set(regions)):
+            if _may(monitor, code, now) and _ask(monitor, code):
+                asked.append(code)
+    except TooManyRunsError as error:
+        log.info("%s is not looked at deeper from further regions: %s", monitor.public_id, error)
+    return asked
 
 
 def probes_of_site(monitor_id: int) -> list[int]:
@@ -50,9 +58,12 @@ def _may(monitor: Monitor, code: str, now: datetime) -> bool:
 
 
 def _ask(monitor: Monitor, code: str) -> bool:
+    """Raises TooManyRunsError, which is as true of every other region."""
     try:
         with transaction.atomic():
             request_runs(actor=None, monitor=monitor, regions=[code], trigger=Trigger.DIAGNOSE)
+    except TooManyRunsError:
+        raise
     except RunsError as error:
         log.info("%s is not looked at deeper from %s: %s", monitor.public_id, code, error)
         return False

@@ -3,14 +3,18 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from pytest_django import DjangoAssertNumQueries
 
 from backend.alerts import scrutiny
 from backend.alerts.actions.rules import RuleSettings, change_rule, delete_rule
+from backend.alerts.deeper import look_deeper
 from backend.alerts.models import Incident, Notice, Rule, Scrutiny
 from backend.alerts.preview import preview
 from backend.alerts.tests.world import World, make_rule, make_world, put_run, titles, told
 from backend.cast import Member
+from backend.runs import actions
 from backend.runs.models import Finding, PendingRun, Run, Schedule
 from backend.sites.models import Monitor
 from workers.diagnosis.catalogue import entry
@@ -333,3 +337,15 @@ def test_a_cause_of_a_region_that_is_not_measured_any_more_is_not_called_mended(
     look(world)
     assert told() == ["opened", "resolved"]
     assert Incident.objects.get().resolution == "replaced"
+
+
+def test_who_may_ask_for_no_more_diagnoses_does_not_ask_for_each_region(
+    world: World, monkeypatch: pytest.MonkeyPatch, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    monkeypatch.setattr(actions, "MAX_DIAGNOSES", 0)
+    with CaptureQueriesContext(connection) as of_one:
+        assert look_deeper(world.monitor.pk, ["fra"], now=world.now) == []
+    with django_assert_num_queries(len(of_one)):
+        assert look_deeper(world.monitor.pk, ["fra", "iad"], now=world.now) == []
+    monkeypatch.setattr(actions, "MAX_DIAGNOSES", 1)
+    assert look_deeper(world.monitor.pk, ["fra", "iad"], now=world.now) == ["fra"]
