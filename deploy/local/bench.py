@@ -25,7 +25,7 @@ _BROWSER = "chromium"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
     """A bench: `module` comes with the code that it measures, prints its ratios and ends with 0 when they are met. A
-    `long` one, of most of an hour, only runs for who names it."""
+    `long` one, of many minutes, only runs for who names it."""
 
     about: str
     module: tuple[str, ...] = ()
@@ -36,6 +36,11 @@ class Part:
 PARTS = {
     "start": Part(about="a second start of all services, and their memory when nobody asks anything"),
     "service": Part(about="storing, judging, alerts, gates and the API at scale", module=("backend.bench",)),
+    "scale": Part(
+        about="one organisation among millions of runs of others, and what the background does then (minutes)",
+        module=("backend.bench", "scale"),
+        long=True,
+    ),
     "waterfall": Part(about="the first drawing of waterfalls, and scrolling", module=("deploy.local.drawing",)),
     "probes": Part(
         about="a light probe beside blackbox-exporter, curl and a handshake alone, in CPU seconds",
