@@ -1,6 +1,5 @@
 """What a chart of phases over time is given: milliseconds at this door, one list of points a region. Pure."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
@@ -53,26 +52,14 @@ PHASES: tuple[Metric, ...] = ("ttfb_ms", "dns_ms", "connect_ms", "tls_ms", "wait
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesPoint:
-    """Medians of one stretch of time. `at_ms` is Unix time; `runs` counts those measured; what was not seen is null."""
+    """One stretch of time from `at_ms` (Unix time): how many runs failed or did not take place, and of those measured
+    what is drawn, in the order of the series' metrics; what was not seen is null.
+    """
 
     at_ms: int
-    runs: int
     failed: int
     missed: int
-    dns_ms: float | None
-    connect_ms: float | None
-    tls_ms: float | None
-    wait_ms: float | None
-    download_ms: float | None
-    ttfb_ms: float | None
-    total_ms: float | None
-    fcp_ms: float | None
-    lcp_ms: float | None
-    load_ms: float | None
-    fully_loaded_ms: float | None
-    start_render_ms: float | None
-    speed_index: float | None
-    tbt_ms: float | None
+    values: tuple[float | None, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +113,11 @@ class SeriesTable:
     rows: tuple[SeriesRow, ...]
 
 
+def column_of(metric: Metric) -> str:
+    """What runs call it, in microseconds."""
+    return f"{metric.removesuffix('_ms')}_us"
+
+
 def metrics_of(kind: str) -> tuple[Metric, ...]:
     """What a monitor of this kind measures."""
     return tuple(metric for metric in METRIC_NAMES if kind == Kind.PAGE or metric not in _OF_PAGES)
@@ -134,9 +126,8 @@ def metrics_of(kind: str) -> tuple[Metric, ...]:
 def series_table(series: PhaseSeries, *, limit: int = 400) -> SeriesTable:
     """The newest stretches of the series in words; what is drawn can be read."""
     if len(series.regions) == 1:
-        region = series.regions[0]
         columns = tuple(METRIC_NAMES[metric] for metric in series.metrics)
-        lines = [_line(point, series.metrics) for point in region.points]
+        lines = [_line(point) for point in series.regions[0].points]
     else:
         columns = tuple(region.name for region in series.regions)
         lines = _by_time(series)
@@ -144,8 +135,8 @@ def series_table(series: PhaseSeries, *, limit: int = 400) -> SeriesTable:
     return SeriesTable(columns=columns, rows=tuple(newest[:limit]))
 
 
-def _line(point: SeriesPoint, metrics: Sequence[Metric]) -> SeriesRow:
-    values = tuple(_value(point, metric) for metric in metrics)
+def _line(point: SeriesPoint) -> SeriesRow:
+    values = tuple(_us(value) for value in point.values)
     return SeriesRow(at_ms=point.at_ms, values=values, failed=point.failed, missed=point.missed)
 
 
@@ -155,7 +146,7 @@ def _by_time(series: PhaseSeries) -> list[SeriesRow]:
     return [
         SeriesRow(
             at_ms=at_ms,
-            values=tuple(_value(region.get(at_ms), series.metrics[0]) for region in points),
+            values=tuple(_us(region[at_ms].values[0]) if at_ms in region else None for region in points),
             failed=sum(region[at_ms].failed for region in points if at_ms in region),
             missed=sum(region[at_ms].missed for region in points if at_ms in region),
         )
@@ -163,6 +154,5 @@ def _by_time(series: PhaseSeries) -> list[SeriesRow]:
     ]
 
 
-def _value(point: SeriesPoint | None, metric: Metric) -> int | None:
-    value: float | None = None if point is None else getattr(point, metric)
-    return None if value is None else round(value * 1000)
+def _us(value_ms: float | None) -> int | None:
+    return None if value_ms is None else round(value_ms * 1000)

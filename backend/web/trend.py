@@ -69,6 +69,11 @@ class Choice:
         return _POINTS_OF_TAILS if self.percentile else _POINTS
 
     @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """What is drawn: of one region all phases, of every region the one that was chosen."""
+        return PHASES if self.region else (self.metric,)
+
+    @property
     def statistic(self) -> str:
         """What is drawn of each stretch: `Medians`, `75th percentiles`."""
         return _SPOKEN[self.percentile]
@@ -123,14 +128,13 @@ def trend_of(
     until: datetime,
     deploys: Sequence[Deploy] = (),
 ) -> PhaseSeries:
-    """One region with all its phases, or the chosen metric of every region."""
-    chosen = [one for one in found if choice.region in ("", one.region.code)]
-    by_name = sorted(chosen, key=lambda one: (one.region.name, one.region.code))
+    """What was found of the choice's metrics, by the names of regions."""
+    by_name = sorted(found, key=lambda one: (one.region.name, one.region.code))
     return PhaseSeries(
         since_ms=round(since.timestamp() * 1000),
         until_ms=round(until.timestamp() * 1000),
         zone=timezone.get_current_timezone_name(),
-        metrics=PHASES if choice.region else (choice.metric,),
+        metrics=choice.metrics,
         regions=tuple(_region_series(one) for one in by_name),
         deploys=tuple(DeployMark(at_ms=round(one.at.timestamp() * 1000), name=name_of(one)) for one in deploys),
     )
@@ -205,21 +209,7 @@ def _region_series(one: queries.RegionSeries) -> RegionSeries:
 def _point(point: queries.SeriesPoint) -> SeriesPoint:
     return SeriesPoint(
         at_ms=round(point.at.timestamp() * 1000),
-        runs=point.measured,
         failed=point.failed,
         missed=point.missed,
-        dns_ms=milliseconds(point.dns_us),
-        connect_ms=milliseconds(point.connect_us),
-        tls_ms=milliseconds(point.tls_us),
-        wait_ms=milliseconds(point.wait_us),
-        download_ms=milliseconds(point.download_us),
-        ttfb_ms=milliseconds(point.ttfb_us),
-        total_ms=milliseconds(point.total_us),
-        fcp_ms=milliseconds(point.fcp_us),
-        lcp_ms=milliseconds(point.lcp_us),
-        load_ms=milliseconds(point.load_us),
-        fully_loaded_ms=milliseconds(point.fully_loaded_us),
-        start_render_ms=milliseconds(point.start_render_us),
-        speed_index=milliseconds(point.speed_index_us),
-        tbt_ms=milliseconds(point.tbt_us),
+        values=tuple(milliseconds(value) for value in point.values),
     )

@@ -66,23 +66,9 @@ export interface RowData {
 
 export interface SeriesPoint {
   readonly at_ms: number;
-  readonly runs: number;
   readonly failed: number;
   readonly missed: number;
-  readonly dns_ms: number | null;
-  readonly connect_ms: number | null;
-  readonly tls_ms: number | null;
-  readonly wait_ms: number | null;
-  readonly download_ms: number | null;
-  readonly ttfb_ms: number | null;
-  readonly total_ms: number | null;
-  readonly fcp_ms: number | null;
-  readonly lcp_ms: number | null;
-  readonly load_ms: number | null;
-  readonly fully_loaded_ms: number | null;
-  readonly start_render_ms: number | null;
-  readonly speed_index: number | null;
-  readonly tbt_ms: number | null;
+  readonly values: readonly (number | null)[];
 }
 
 export const PHASES = ["queued", "idle", "dns", "connect", "tls", "wait", "download", "open"] as const;

@@ -8,16 +8,16 @@ import type { PhaseSeries, SeriesPoint } from "../src/contract";
 const HOUR = 3_600_000;
 const THEME: Theme = { text: "t", muted: "m", line: "l", bad: "b", font: "f", color: (name) => `c-${name}` };
 
-function point(at_ms: number, values: Partial<SeriesPoint> = {}): SeriesPoint {
-  const absent = { dns_ms: null, connect_ms: null, tls_ms: null, wait_ms: null, download_ms: null, fully_loaded_ms: null, start_render_ms: null, speed_index: null, tbt_ms: null, fcp_ms: null, lcp_ms: null, load_ms: null };
-  return { at_ms, runs: 1, failed: 0, missed: 0, ...absent, ttfb_ms: 100, total_ms: 150, ...values };
+// First byte, DNS, waiting.
+function point(at_ms: number, fields: Partial<SeriesPoint> = {}): SeriesPoint {
+  return { at_ms, failed: 0, missed: 0, values: [100, 8, 60], ...fields };
 }
 
 function series(regions: PhaseSeries["regions"], metrics: PhaseSeries["metrics"] = ["ttfb_ms"]): PhaseSeries {
   return { since_ms: 0, until_ms: 24 * HOUR, zone: "UTC", metrics, regions, deploys: [] };
 }
 
-const EU = { region: "eu", name: "Frankfurt", points: [point(0), point(HOUR, { ttfb_ms: null, failed: 2 }), point(2 * HOUR, { missed: 1 })] };
+const EU = { region: "eu", name: "Frankfurt", points: [point(0), point(HOUR, { values: [null], failed: 2 }), point(2 * HOUR, { missed: 1 })] };
 const US = { region: "us", name: "Virginia", points: [point(HOUR, { failed: 1 })] };
 
 test("several regions are one line each", () => {
@@ -28,16 +28,17 @@ test("several regions are one line each", () => {
 test("one region is a line for each phase in the colour of the phase", () => {
   const { datasets } = chartConfig(series([EU], ["ttfb_ms", "dns_ms", "wait_ms"]), THEME).data;
   assert.deepEqual(datasets.slice(0, 3).map((set) => [set.label, set.borderColor]), [["First byte", "c-text"], ["DNS", "c-phase-dns"], ["Waiting", "c-phase-wait"]]);
+  assert.deepEqual(datasets.slice(0, 3).map((set) => set.data[0]?.y), [100, 8, 60]);
 });
 
 test("a dot under another's of the same value is a ring around it", () => {
-  const places = ["Frankfurt", "Virginia", "Tokyo"].map((name, k) => ({ region: name, name, points: [point(0), point(HOUR, { ttfb_ms: 100 + 40 * k }), point(2 * HOUR, { ttfb_ms: null })] }));
+  const places = ["Frankfurt", "Virginia", "Tokyo"].map((name, k) => ({ region: name, name, points: [point(0), point(HOUR, { values: [100 + 40 * k] }), point(2 * HOUR, { values: [null] })] }));
   const radii = chartConfig(series(places), THEME).data.datasets.map((set) => set.pointRadius);
   assert.deepEqual(radii, [[2, 2, 2], [4, 2, 2], [6, 2, 2]]);
 });
 
 test("among many runs a measured one without neighbours is a dot, since no line leads to it", () => {
-  const many = Array.from({ length: 80 }, (_, k) => point(k * 60_000, k === 10 || k === 12 ? { ttfb_ms: null, missed: 1 } : {}));
+  const many = Array.from({ length: 80 }, (_, k) => point(k * 60_000, k === 10 || k === 12 ? { values: [null], missed: 1 } : {}));
   const [line] = chartConfig(series([{ ...EU, points: many }]), THEME).data.datasets;
   assert.deepEqual((line?.pointRadius as number[]).flatMap((radius, k) => (radius > 0 ? [k] : [])), [11]);
 });
@@ -78,7 +79,7 @@ test("without deploys there is no mark of one", () => {
 });
 
 test("where nothing was measured there is no scale of durations", () => {
-  const shown = (ttfb_ms: number | null) => chartConfig(series([{ ...EU, points: [point(0, { ttfb_ms, failed: 1 })] }]), THEME).options?.scales?.["y"]?.display;
+  const shown = (ttfb_ms: number | null) => chartConfig(series([{ ...EU, points: [point(0, { values: [ttfb_ms], failed: 1 })] }]), THEME).options?.scales?.["y"]?.display;
   assert.deepEqual([shown(null), shown(0), shown(80)], [false, true, true]);
 });
 

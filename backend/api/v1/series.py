@@ -1,6 +1,5 @@
 """Series: how a monitor's phases went over time, from each region."""
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
 from uuid import UUID
@@ -13,9 +12,8 @@ from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.monitors import owned_monitor
 from backend.api.v1.problems import invalid
 from backend.api.v1.shapes import Instant, Ms, Out, RegionCode
-from backend.runs.partitions import retention_start
 from backend.runs.queries import RegionSeries as Found
-from backend.runs.queries import SeriesPoint, long_series, phase_series
+from backend.runs.queries import SeriesPoint, Wanted, is_long, series_of
 from backend.runs.queries.series import MAX_POINTS
 from workers.measurement.document import milliseconds
 
@@ -86,20 +84,21 @@ def get_series(
     end = until or now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     begin = since or end - DEFAULT_SPAN
     _check(begin, end)
-    is_long = begin < retention_start(now)
-    quantile = int(percentile) / 100
-    found = (
-        long_series(monitor, begin, end, max_points=max_points, quantile=quantile)
-        if is_long
-        else phase_series(monitor, begin, end, region=region, max_points=max_points, quantile=quantile)
+    wanted = Wanted(
+        since=begin,
+        until=end,
+        region=region,
+        metrics=_METRICS,
+        max_points=max_points,
+        quantile=int(percentile) / 100,
     )
     return Series(
         monitor_id=monitor.public_id,
         since=begin,
         until=end,
         percentile=int(percentile),
-        source="rollups" if is_long else "runs",
-        regions=[_region(one) for one in found if region in (None, one.region.code)],
+        source="rollups" if is_long(wanted, now=now) else "runs",
+        regions=[_region(one) for one in series_of(monitor, wanted, now=now)],
     )
 
 
@@ -111,20 +110,14 @@ def _check(begin: datetime, end: datetime) -> None:
 
 
 def _region(found: Found) -> RegionSeries:
-    return RegionSeries(region=found.region.code, points=_points(found.points))
+    return RegionSeries(region=found.region.code, points=[_point(point) for point in found.points])
 
 
-def _points(points: Sequence[SeriesPoint]) -> list[Point]:
-    return [
-        Point(
-            at=point.at,
-            measured=point.measured,
-            failed=point.failed,
-            missed=point.missed,
-            **{name: milliseconds(getattr(point, f"{name.removesuffix('_ms')}_us")) for name in _NAMES},
-        )
-        for point in points
-    ]
+def _point(point: SeriesPoint) -> Point:
+    counts = {"measured": point.measured, "failed": point.failed, "missed": point.missed}
+    values = {name: milliseconds(value) for name, value in zip(_NAMES, point.values, strict=True)}
+    return Point(at=point.at, **counts, **values)
 
 
 _NAMES = tuple(name for name in Point.model_fields if name not in ("at", "measured", "failed", "missed"))
+_METRICS = tuple(f"{name.removesuffix('_ms')}_us" for name in _NAMES)

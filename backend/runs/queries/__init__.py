@@ -8,8 +8,8 @@ from backend.runs.queries.listing import ListedRun, RunFilter, listed_runs, pend
 from backend.runs.queries.newest import newest_measurements
 from backend.runs.queries.overview import LastRun, MonitorOverview, NewestRun, SiteOverview, site_overview
 from backend.runs.queries.progress import RunProgress, RunState, progress, site_of_pending, state_of
-from backend.runs.queries.rollups import long_series
-from backend.runs.queries.series import RegionSeries, SeriesPoint, phase_series
+from backend.runs.queries.rollups import is_long, long_series, series_of
+from backend.runs.queries.series import RegionSeries, SeriesPoint, Wanted, phase_series
 from backend.runs.queries.uploads import UploadDetail, upload, upload_detail, uploads, uploads_beside
 
 __all__ = [
@@ -30,10 +30,12 @@ __all__ = [
     "SeriesPoint",
     "SiteOverview",
     "UploadDetail",
+    "Wanted",
     "asked_of",
     "asked_of_pending",
     "findings_of_runs",
     "host_costs",
+    "is_long",
     "listed_runs",
     "long_series",
     "newest_deep_runs",
@@ -44,6 +46,7 @@ __all__ = [
     "recent_runs",
     "result_of",
     "run_detail",
+    "series_of",
     "site_of_pending",
     "site_overview",
     "state_of",

@@ -67,7 +67,8 @@ def test_a_series_of_one_region_reads_no_other(fleet: Fleet) -> None:
     (monitor,) = make_monitors(fleet)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
-    plan = plans_of(lambda: queries.phase_series(monitor, NOW - timedelta(days=1), NOW, region="eu"))
+    wanted = queries.Wanted(since=NOW - timedelta(days=1), until=NOW, region="eu")
+    plan = plans_of(lambda: queries.phase_series(monitor, wanted))
     sought = re.findall(r"Index Cond: (.*)", plan)
     assert "region_id = " in "\n".join(each for each in sought if "monitor_id = " in each)
 

@@ -1,5 +1,5 @@
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from uuid import uuid4
 
@@ -12,7 +12,7 @@ from backend.runs import queries
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, Run
 from backend.runs.queries import RunState
-from backend.runs.queries.series import bucket_width
+from backend.runs.queries.series import METRICS, Wanted, bucket_width
 from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, make_pending
 from backend.runs.tests.results import FAILED, line_of, result_of
 from backend.sites.models import Monitor
@@ -128,28 +128,36 @@ def test_a_series_holds_medians_and_counts_for_each_region(
     _ended(fleet, monitor, minutes_ago=4, outcome=FAILED)
     _ended(fleet, monitor, minutes_ago=1, us=True)
     with django_assert_num_queries(2):
-        series = queries.phase_series(monitor, NOW - 10 * MINUTE, NOW, max_points=1)
+        series = queries.phase_series(monitor, Wanted(since=NOW - 10 * MINUTE, until=NOW, max_points=1))
     assert [(one.region.code, len(one.points)) for one in series] == [("eu", 1), ("us", 1)]
     (point,) = series[0].points
     assert (point.measured, point.failed, point.missed) == (3, 1, 0)
-    assert (point.dns_us, point.tls_us, point.ttfb_us, point.fcp_us) == (8_000, 34_000, 102_100, None)
+    seen = dict(zip(METRICS, point.values, strict=True))
+    assert (seen["dns_us"], seen["tls_us"], seen["ttfb_us"], seen["fcp_us"]) == (8_000, 34_000, 102_100, None)
+
+
+def test_a_series_holds_the_metrics_that_are_wanted_in_their_order(fleet: Fleet, monitor: Monitor) -> None:
+    _ended(fleet, monitor, minutes_ago=1)
+    wanted = Wanted(since=NOW - 10 * MINUTE, until=NOW, max_points=1, metrics=("ttfb_us", "fcp_us", "dns_us"))
+    (series,) = queries.phase_series(monitor, wanted)
+    assert [point.values for point in series.points] == [(102_100, None, 8_000)]
 
 
 def test_a_series_of_one_region_is_the_same_as_among_all(fleet: Fleet, monitor: Monitor) -> None:
     for n in (1, 2, 3):
         _ended(fleet, monitor, minutes_ago=n)
         _ended(fleet, monitor, minutes_ago=n, us=True)
-    since = NOW - 10 * MINUTE
-    eu, us = queries.phase_series(monitor, since, NOW)
-    assert queries.phase_series(monitor, since, NOW, region="eu") == [eu]
-    assert queries.phase_series(monitor, since, NOW, region="us") == [us]
-    assert queries.phase_series(monitor, since, NOW, region="nowhere") == []
+    wanted = Wanted(since=NOW - 10 * MINUTE, until=NOW)
+    eu, us = queries.phase_series(monitor, wanted)
+    assert queries.phase_series(monitor, replace(wanted, region="eu")) == [eu]
+    assert queries.phase_series(monitor, replace(wanted, region="us")) == [us]
+    assert queries.phase_series(monitor, replace(wanted, region="nowhere")) == []
 
 
 @pytest.mark.parametrize(("days", "interval_s"), [(1, 30), (7, 60), (30, 60), (90, 900), (365, 86_400)])
 def test_a_series_never_has_more_points_than_a_chart_can_show(days: int, interval_s: int) -> None:
     since = NOW - timedelta(days=days)
-    width = bucket_width(since, NOW, interval_s=interval_s, max_points=400)
+    width = bucket_width(Wanted(since=since, until=NOW), interval_s=interval_s)
     assert (NOW - since) / width <= 400
     assert width >= timedelta(seconds=interval_s)
 

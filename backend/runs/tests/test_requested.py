@@ -12,7 +12,7 @@ from backend.runs.ingest import ingest
 from backend.runs.leases import sweep
 from backend.runs.models import PendingRun, Rollup, Run, Trigger
 from backend.runs.outbox import waiting
-from backend.runs.queries import newest_measurements, phase_series, recent_runs, site_overview
+from backend.runs.queries import Wanted, newest_measurements, phase_series, recent_runs, site_overview
 from backend.runs.queries.findings import JUDGED_SQL
 from backend.runs.rollups import roll_up
 from backend.runs.sql import fetch
@@ -110,7 +110,7 @@ def test_runs_that_were_asked_for_enter_no_chart_and_no_rollup(monitor: Monitor,
         at = NOW - 2 * HOUR + timedelta(minutes=minute)
         ingest(fleet.region, [line_of(make_pending(fleet, monitor, scheduled_for=at, trigger=why))], now=NOW)
     assert Run.objects.count() == 2
-    (series,) = phase_series(monitor, NOW - 3 * HOUR, NOW)
+    (series,) = phase_series(monitor, Wanted(since=NOW - 3 * HOUR, until=NOW))
     assert sum(point.measured for point in series.points) == 1
     roll_up(NOW)
     assert set(Rollup.objects.values_list("measured", flat=True)) == {1}

@@ -1,5 +1,6 @@
 """What stays of runs that are gone: counts and medians by the hour and the day."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -7,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from backend.runs.ingest import ingest
 from backend.runs.models import Rollup, Run
-from backend.runs.queries import long_series
+from backend.runs.queries import Wanted, long_series
 from backend.runs.rollups import roll_up
 from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, make_pending
 from backend.runs.tests.results import FAILED, line_of
@@ -44,13 +45,14 @@ def test_an_hour_that_is_over_has_its_outcomes_counted_and_its_medians_kept(
         _run(fleet, monitor, AT + minute * MINUTE, ttfb_us=ttfb_us)
     _run(fleet, monitor, AT + 9 * MINUTE)
     roll_up(NOW)
-    with django_assert_num_queries(3):
-        (series,) = long_series(monitor, AT - 10 * HOUR, NOW)
+    with django_assert_num_queries(4):
+        (series,) = long_series(monitor, Wanted(since=AT - 10 * HOUR, until=NOW, metrics=("ttfb_us", "lcp_us")))
     (point,) = series.points
     assert (series.region.code, point.at) == ("eu", AT)
     assert (point.measured, point.failed, point.missed) == (3, 1, 0)
-    assert point.ttfb_us == pytest.approx(100_000, rel=0.01)
-    assert point.lcp_us is None
+    first_byte_us, largest_us = point.values
+    assert first_byte_us == pytest.approx(100_000, rel=0.01)
+    assert largest_us is None
 
 
 def test_rolling_up_again_changes_nothing_but_takes_in_what_came_late(fleet: Fleet, monitor: Monitor) -> None:
@@ -85,7 +87,7 @@ def test_months_are_drawn_by_the_day(fleet: Fleet, monitor: Monitor) -> None:
     for days_ago in (3, 2):
         _run(fleet, monitor, NOW - days_ago * DAY, ttfb_us=80_000)
     roll_up(NOW)
-    (series,) = long_series(monitor, NOW - 365 * DAY, NOW)
+    (series,) = long_series(monitor, Wanted(since=NOW - 365 * DAY, until=NOW))
     assert [point.measured for point in series.points] == [1, 1]
     assert {point.at.hour for point in series.points} == {0}
 
@@ -97,8 +99,8 @@ def test_a_few_days_are_drawn_by_the_day_where_hours_are_more_than_was_asked_for
     for hour in (1, 3):
         _run(fleet, monitor, yesterday + hour * HOUR, ttfb_us=80_000)
     roll_up(NOW)
-    (by_hour,) = long_series(monitor, NOW - 3 * DAY, NOW, max_points=80)
-    (by_day,) = long_series(monitor, NOW - 3 * DAY, NOW, max_points=70)
+    (by_hour,) = long_series(monitor, Wanted(since=NOW - 3 * DAY, until=NOW, max_points=80))
+    (by_day,) = long_series(monitor, Wanted(since=NOW - 3 * DAY, until=NOW, max_points=70))
     assert [point.at - yesterday for point in by_hour.points] == [HOUR, 3 * HOUR]
     assert [(point.at, point.measured) for point in by_day.points] == [(yesterday, 2)]
 
@@ -106,12 +108,26 @@ def test_a_few_days_are_drawn_by_the_day_where_hours_are_more_than_was_asked_for
 def test_months_go_on_to_the_newest_run(fleet: Fleet, monitor: Monitor) -> None:
     today = NOW.replace(hour=0, minute=0, second=0, microsecond=0)
     _run(fleet, monitor, today + MINUTE, ttfb_us=80_000)
-    (series,) = long_series(monitor, NOW - 90 * DAY, NOW)
-    assert [(point.at, point.measured, point.ttfb_us) for point in series.points] == [(today, 1, 80_000)]
+    wanted = Wanted(since=NOW - 90 * DAY, until=NOW, metrics=("ttfb_us",))
+    (series,) = long_series(monitor, wanted)
+    assert [(point.at, point.measured, point.values) for point in series.points] == [(today, 1, (80_000,))]
     _run(fleet, monitor, today - HOUR, ttfb_us=90_000)
     roll_up(NOW)
-    (series,) = long_series(monitor, NOW - 90 * DAY, NOW)
+    (series,) = long_series(monitor, wanted)
     assert [(point.at, point.measured) for point in series.points] == [(today - DAY, 1), (today, 1)]
+
+
+def test_months_of_one_region_are_the_same_as_among_all(fleet: Fleet, monitor: Monitor) -> None:
+    for region, hours_ago, trigger in ((0, 5, "schedule"), (1, 4, "schedule"), (0, 3, "manual"), (1, 1, "schedule")):
+        pending = make_pending(
+            fleet, monitor, region=fleet.regions[region], scheduled_for=NOW - hours_ago * HOUR, trigger=trigger
+        )
+        ingest(fleet.regions[region], [line_of(pending)], now=NOW)
+    roll_up(NOW)
+    wanted = Wanted(since=NOW - 10 * HOUR, until=NOW + HOUR)
+    eu, us = long_series(monitor, wanted)
+    assert long_series(monitor, replace(wanted, region="eu")) == [eu]
+    assert long_series(monitor, replace(wanted, region="us")) == [us]
 
 
 def test_a_long_pause_is_caught_up_in_bounded_steps(fleet: Fleet, monitor: Monitor) -> None:

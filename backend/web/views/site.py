@@ -17,8 +17,7 @@ from backend.alerts.queries.sight import sight
 from backend.fleet.models import Region
 from backend.fleet.queries import regions_for
 from backend.runs.diagnoses import open_findings
-from backend.runs.partitions import retention_start
-from backend.runs.queries import long_series, newest_deep_runs, phase_series, recent_runs, site_overview
+from backend.runs.queries import Wanted, newest_deep_runs, recent_runs, series_of, site_overview
 from backend.sites import queries as sites
 from backend.sites.models import Monitor
 from backend.web import trend
@@ -27,7 +26,7 @@ from backend.web.channels import untold
 from backend.web.findings import of_site
 from backend.web.overview import overview_of
 from backend.web.pagination import time_before
-from backend.web.series import METRIC_NAMES, metrics_of, series_table
+from backend.web.series import METRIC_NAMES, column_of, metrics_of, series_table
 from backend.web.sight import sight_of
 from workers.measurement.messages import Kind
 
@@ -85,13 +84,15 @@ def _trend(monitor: Monitor, choice: trend.Choice, now: datetime) -> dict[str, o
     until = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     since = until - trend.RANGES[choice.range]
     deploys = sites.deploys_between(monitor.site, since, until)
-    points, quantile, region = choice.max_points, choice.quantile, choice.region or None
-    regions = (
-        long_series(monitor, since, until, max_points=points, quantile=quantile)
-        if since < retention_start(now)
-        else phase_series(monitor, since, until, region=region, max_points=points, quantile=quantile)
+    wanted = Wanted(
+        since=since,
+        until=until,
+        region=choice.region or None,
+        metrics=[column_of(metric) for metric in choice.metrics],
+        max_points=choice.max_points,
+        quantile=choice.quantile,
     )
-    series = trend.trend_of(regions, choice, since, until, deploys)
+    series = trend.trend_of(series_of(monitor, wanted, now=now), choice, since, until, deploys)
     measured = any(one.points for one in series.regions)
     newest = [(one.at, trend.name_of(one)) for one in reversed(deploys[-DEPLOYS_NAMED:])]
     return {

@@ -59,16 +59,15 @@ export function chartConfig(series: PhaseSeries, theme: Theme): ChartConfigurati
 
 /** One region: a line for each of the metrics, the first byte dashed since it is the sum of others. */
 function phaseLines(region: RegionSeries, metrics: readonly Metric[], theme: Theme): Line[] {
-  return metrics.map((metric) => {
+  return metrics.map((metric, place) => {
     const [name, color] = NAMES[metric];
-    return { ...line(name, region.points, metric, theme.color(color)), borderDash: metric === "ttfb_ms" ? [5, 3] : [] };
+    return { ...line(name, region.points, place, theme.color(color)), borderDash: metric === "ttfb_ms" ? [5, 3] : [] };
   });
 }
 
-/** Several regions: one metric of each. */
+/** Several regions: the first metric of each. */
 function regionLines(series: PhaseSeries, theme: Theme): Line[] {
-  const metric = series.metrics[0] ?? "ttfb_ms";
-  return ringed(series.regions.map((region, index) => line(region.name, region.points, metric, theme.color(SERIES[index % SERIES.length] ?? ""))));
+  return ringed(series.regions.map((region, index) => line(region.name, region.points, 0, theme.color(SERIES[index % SERIES.length] ?? ""))));
 }
 
 /** The first line is drawn last: a dot that lies under those of lines before it becomes a ring around them. */
@@ -85,10 +84,11 @@ function hides(other: Point, point: Point | undefined, near: number): boolean {
   return other.x === point?.x && Math.abs((other.y ?? NaN) - (point.y ?? NaN)) <= near;
 }
 
-function line(label: string, points: readonly SeriesPoint[], metric: Metric, color: string): Line {
+/** The values at one place of each point. */
+function line(label: string, points: readonly SeriesPoint[], place: number, color: string): Line {
   const data = points.flatMap((point, k) => [
     ...(isAfterPause(points, k) ? [{ x: point.at_ms - 1, y: NaN }] : []),
-    { x: point.at_ms, y: point[metric] ?? NaN },
+    { x: point.at_ms, y: point.values[place] ?? NaN },
   ]);
   const style = { label, data, borderColor: color, backgroundColor: color, borderWidth: 2, spanGaps: false };
   return withDots(style, data.map((_, k) => (data.length > MAX_DOTS && !isAlone(data, k) ? 0 : DOT)));
