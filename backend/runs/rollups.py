@@ -11,7 +11,7 @@ from backend.analysis.sketch import GAMMA
 from backend.instants import EPOCH
 from backend.runs.partitions import retention_start
 from backend.runs.queries.series import METRICS
-from backend.runs.sql import execute, fetch
+from backend.runs.sql import COMPARABLE, execute, fetch
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 # How many stretches back a stretch is looked at again, for results that came late.
@@ -25,7 +25,8 @@ _IN_STRETCH = "scheduled_for >= %(since)s AND scheduled_for < %(until)s AND trig
 _ROLL_UP = f"""
 WITH counted AS (
     SELECT monitor_id, region_id, count(*) FILTER (WHERE outcome = 'measured') AS measured,
-        count(*) FILTER (WHERE outcome = 'failed') AS failed, count(*) FILTER (WHERE outcome = 'missed') AS missed
+        count(*) FILTER (WHERE outcome = 'failed') AS failed, count(*) FILTER (WHERE outcome = 'missed') AS missed,
+        count(*) FILTER (WHERE outcome = 'measured' AND NOT ({COMPARABLE})) AS disturbed
     FROM runs_run WHERE {_IN_STRETCH} GROUP BY 1, 2
 ), changed AS (
     SELECT counted.* FROM counted
@@ -39,17 +40,18 @@ WITH counted AS (
     SELECT monitor_id, region_id, metric,
         CASE WHEN value > 1 THEN ceil(ln(value::float8) / {log(GAMMA)!r})::int ELSE 0 END AS bucket, count(*) AS values
     FROM runs_run JOIN changed USING (monitor_id, region_id), LATERAL (VALUES {_VALUES}) AS seen (metric, value)
-    WHERE {_IN_STRETCH} AND outcome = 'measured' AND value IS NOT NULL GROUP BY 1, 2, 3, 4
+    WHERE {_IN_STRETCH} AND outcome = 'measured' AND value IS NOT NULL AND (disturbed = measured OR {COMPARABLE})
+    GROUP BY 1, 2, 3, 4
 ), sketch AS (
     SELECT monitor_id, region_id, metric, jsonb_object_agg(bucket, values) AS counts FROM cell GROUP BY 1, 2, 3
 ), sketches AS (
     SELECT monitor_id, region_id, jsonb_object_agg(metric, counts) AS by_metric FROM sketch GROUP BY 1, 2
 )
-INSERT INTO runs_rollup (monitor_id, region_id, width_s, at, measured, failed, missed, sketches)
-SELECT monitor_id, region_id, %(width_s)s, %(since)s, measured, failed, missed, coalesce(by_metric, '{{}}')
+INSERT INTO runs_rollup (monitor_id, region_id, width_s, at, measured, failed, missed, disturbed, sketches)
+SELECT monitor_id, region_id, %(width_s)s, %(since)s, measured, failed, missed, disturbed, coalesce(by_metric, '{{}}')
 FROM changed LEFT JOIN sketches USING (monitor_id, region_id)
 ON CONFLICT (monitor_id, region_id, width_s, at) DO UPDATE SET measured = excluded.measured, failed = excluded.failed,
-    missed = excluded.missed, sketches = excluded.sketches
+    missed = excluded.missed, disturbed = excluded.disturbed, sketches = excluded.sketches
 """
 
 

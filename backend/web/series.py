@@ -53,12 +53,14 @@ PHASES: tuple[Metric, ...] = ("ttfb_ms", "dns_ms", "connect_ms", "tls_ms", "wait
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesPoint:
     """One stretch of time from `at_ms` (Unix time): how many runs failed or did not take place, and of those measured
-    what is drawn, in the order of the series' metrics; what was not seen is null.
+    what is drawn, in the order of the series' metrics; what was not seen is null. `disturbed` counts those measured
+    where other work disturbed each of them.
     """
 
     at_ms: int
     failed: int
     missed: int
+    disturbed: int
     values: tuple[float | None, ...]
 
 
@@ -99,6 +101,7 @@ class SeriesRow:
     values: tuple[int | None, ...]
     failed: int
     missed: int
+    disturbed: int
 
     @property
     def at(self) -> datetime:
@@ -137,7 +140,9 @@ def series_table(series: PhaseSeries, *, limit: int = 400) -> SeriesTable:
 
 def _line(point: SeriesPoint) -> SeriesRow:
     values = tuple(_us(value) for value in point.values)
-    return SeriesRow(at_ms=point.at_ms, values=values, failed=point.failed, missed=point.missed)
+    return SeriesRow(
+        at_ms=point.at_ms, values=values, failed=point.failed, missed=point.missed, disturbed=point.disturbed
+    )
 
 
 def _by_time(series: PhaseSeries) -> list[SeriesRow]:
@@ -149,6 +154,7 @@ def _by_time(series: PhaseSeries) -> list[SeriesRow]:
             values=tuple(_us(region[at_ms].values[0]) if at_ms in region else None for region in points),
             failed=sum(region[at_ms].failed for region in points if at_ms in region),
             missed=sum(region[at_ms].missed for region in points if at_ms in region),
+            disturbed=sum(region[at_ms].disturbed for region in points if at_ms in region),
         )
         for at_ms in {at_ms for region in points for at_ms in region}
     ]

@@ -211,5 +211,6 @@ def _point(point: queries.SeriesPoint) -> SeriesPoint:
         at_ms=round(point.at.timestamp() * 1000),
         failed=point.failed,
         missed=point.missed,
+        disturbed=point.disturbed if point.disturbed == point.measured else 0,
         values=tuple(milliseconds(value) for value in point.values),
     )

@@ -68,6 +68,7 @@ export interface SeriesPoint {
   readonly at_ms: number;
   readonly failed: number;
   readonly missed: number;
+  readonly disturbed: number;
   readonly values: readonly (number | null)[];
 }
 

@@ -10,7 +10,7 @@ const THEME: Theme = { text: "t", muted: "m", line: "l", bad: "b", font: "f", co
 
 // First byte, DNS, waiting.
 function point(at_ms: number, fields: Partial<SeriesPoint> = {}): SeriesPoint {
-  return { at_ms, failed: 0, missed: 0, values: [100, 8, 60], ...fields };
+  return { at_ms, failed: 0, missed: 0, disturbed: 0, values: [100, 8, 60], ...fields };
 }
 
 function series(regions: PhaseSeries["regions"], metrics: PhaseSeries["metrics"] = ["ttfb_ms"]): PhaseSeries {
@@ -41,6 +41,13 @@ test("among many runs a measured one without neighbours is a dot, since no line 
   const many = Array.from({ length: 80 }, (_, k) => point(k * 60_000, k === 10 || k === 12 ? { values: [null], missed: 1 } : {}));
   const [line] = chartConfig(series([{ ...EU, points: many }]), THEME).data.datasets;
   assert.deepEqual((line?.pointRadius as number[]).flatMap((radius, k) => (radius > 0 ? [k] : [])), [11]);
+});
+
+test("stretches whose every run was disturbed stand on the ground line", () => {
+  const busy = series([{ ...EU, points: [point(0), point(HOUR, { disturbed: 2 })] }, US]);
+  const marks = chartConfig(busy, THEME).data.datasets.filter((set) => set.label === "Disturbed");
+  assert.deepEqual(marks.map((set) => set.data), [[{ x: HOUR, y: 0 }]]);
+  assert.equal(faultWords(busy, HOUR, "Disturbed"), "2 disturbed in Frankfurt");
 });
 
 test("what was not measured is a gap, never zero", () => {

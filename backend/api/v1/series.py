@@ -28,12 +28,16 @@ LONGEST_SPAN = timedelta(days=800)
 
 
 class Point(Out):
-    """What was measured from `at` to the next point. The counts are of runs; a percentile of nothing is null."""
+    """What was measured from `at` to the next point. The counts are of runs; a percentile of nothing is null. Of those
+    measured, `disturbed` tell little of the site, since other work of the agent's machine held them up or their profile
+    was not kept: they enter percentiles where there are no others.
+    """
 
     at: datetime
     measured: int
     failed: int
     missed: int
+    disturbed: int
     dns_ms: Ms | None
     connect_ms: Ms | None
     tls_ms: Ms | None
@@ -114,10 +118,11 @@ def _region(found: Found) -> RegionSeries:
 
 
 def _point(point: SeriesPoint) -> Point:
-    counts = {"measured": point.measured, "failed": point.failed, "missed": point.missed}
+    counts = {name: getattr(point, name) for name in _COUNTS}
     values = {name: milliseconds(value) for name, value in zip(_NAMES, point.values, strict=True)}
     return Point(at=point.at, **counts, **values)
 
 
-_NAMES = tuple(name for name in Point.model_fields if name not in ("at", "measured", "failed", "missed"))
+_COUNTS = ("measured", "failed", "missed", "disturbed")
+_NAMES = tuple(name for name in Point.model_fields if name not in ("at", *_COUNTS))
 _METRICS = tuple(f"{name.removesuffix('_ms')}_us" for name in _NAMES)

@@ -53,6 +53,7 @@ class Rollup(models.Model):
     """What is kept of a stretch of time when its runs are gone: outcomes counted, sketches by metric (see `rollups`).
 
     `sketches` is {metric: {bucket: count}} of what was measured; `width_s` is an hour or a day, from `at` on in UTC.
+    `disturbed` of those measured are not comparable (see `sql`): they are in the sketches where there are no others.
     """
 
     monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="+")
@@ -62,6 +63,7 @@ class Rollup(models.Model):
     measured = models.PositiveIntegerField()
     failed = models.PositiveIntegerField()
     missed = models.PositiveIntegerField()
+    disturbed = models.PositiveIntegerField(db_default=0, default=0)
     sketches = models.JSONField()
 
     class Meta:

@@ -55,7 +55,9 @@ def _rolled_up(monitor: Monitor, wanted: Wanted, width: timedelta) -> list[tuple
     if wanted.region is not None:
         rows = rows.filter(region__code=wanted.region)
     sketches = [f"sketches__{metric}" for metric in wanted.metrics]
-    columns = rows.order_by("-at").values_list("region_id", "at", "measured", "failed", "missed", *sketches)
+    columns = rows.order_by("-at").values_list(
+        "region_id", "at", "measured", "failed", "missed", "disturbed", *sketches
+    )
     return [(region_id, _point(row, wanted.quantile)) for region_id, *row in columns[: _MAX_SKETCHES // len(sketches)]]
 
 
@@ -71,9 +73,9 @@ def _next_begin(at: datetime, width: timedelta) -> datetime:
 
 
 def _point(row: Sequence[Any], quantile: float) -> SeriesPoint:
-    at, measured, failed, missed, *sketches = row
+    at, measured, failed, missed, disturbed, *sketches = row
     values = tuple(_quantile_us(counts, quantile) for counts in sketches)
-    return SeriesPoint(at=at, measured=measured, failed=failed, missed=missed, values=values)
+    return SeriesPoint(at=at, measured=measured, failed=failed, missed=missed, disturbed=disturbed, values=values)
 
 
 def _quantile_us(counts: Mapping[str, Any] | None, quantile: float) -> int | None:

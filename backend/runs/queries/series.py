@@ -12,7 +12,7 @@ from math import ceil
 from django.db.models import Q
 
 from backend.fleet.models import Region
-from backend.runs.sql import fetch
+from backend.runs.sql import COMPARABLE, fetch
 from backend.sites.models import Monitor
 
 MAX_POINTS = 400
@@ -36,14 +36,21 @@ METRICS = (
 _SERIES = """
 SELECT region_id, date_bin(%(width)s, scheduled_for, %(since)s) AS bucket,
     count(*) FILTER (WHERE outcome = 'measured'), count(*) FILTER (WHERE outcome = 'failed'),
-    count(*) FILTER (WHERE outcome = 'missed'){quantiles}
-FROM runs_run WHERE monitor_id = %(monitor)s AND scheduled_for >= %(since)s AND scheduled_for < %(until)s
+    count(*) FILTER (WHERE outcome = 'missed'),
+    count(*) FILTER (WHERE outcome = 'measured' AND NOT is_comparable){quantiles}
+FROM (SELECT *, {comparable} AS is_comparable FROM runs_run) run
+WHERE monitor_id = %(monitor)s AND scheduled_for >= %(since)s AND scheduled_for < %(until)s
     AND trigger IN ('schedule', 'manual')
     AND (%(region)s::text IS NULL OR region_id = (SELECT id FROM fleet_region WHERE code = %(region)s))
 GROUP BY region_id, bucket ORDER BY region_id, bucket
 """
+# Of runs that others' work disturbed only where there are no others.
 _QUANTILE = """,
-    percentile_disc(%(quantile)s) WITHIN GROUP (ORDER BY {metric}) FILTER (WHERE outcome = 'measured')"""
+    CASE WHEN bool_or(outcome = 'measured' AND is_comparable)
+        THEN percentile_disc(%(quantile)s) WITHIN GROUP (ORDER BY {metric})
+            FILTER (WHERE outcome = 'measured' AND is_comparable)
+        ELSE percentile_disc(%(quantile)s) WITHIN GROUP (ORDER BY {metric}) FILTER (WHERE outcome = 'measured')
+    END"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,13 +70,15 @@ class Wanted:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesPoint:
     """What happened in the time from `at`: counts by outcome, and the quantile of each metric in the order in which
-    they were wanted; None where it was not seen.
+    they were wanted; None where it was not seen. `disturbed` of those measured are not comparable (see `sql`): they
+    count where there are no others.
     """
 
     at: datetime
     measured: int
     failed: int
     missed: int
+    disturbed: int
     values: tuple[int | None, ...]
 
 
@@ -91,9 +100,13 @@ def points_of_runs(monitor: Monitor, wanted: Wanted, width: timedelta) -> dict[i
     period = {"since": wanted.since, "until": wanted.until, "width": width}
     asked = {"monitor": monitor.pk, "region": wanted.region, "quantile": wanted.quantile}
     quantiles = "".join(_QUANTILE.format(metric=metric) for metric in wanted.metrics)
-    for region_id, at, measured, failed, missed, *values in fetch(_SERIES.format(quantiles=quantiles), period | asked):
-        point = SeriesPoint(at=at, measured=measured, failed=failed, missed=missed, values=tuple(values))
-        points[region_id].append(point)
+    statement = _SERIES.format(comparable=COMPARABLE, quantiles=quantiles)
+    for region_id, at, measured, failed, missed, disturbed, *values in fetch(statement, period | asked):
+        points[region_id].append(
+            SeriesPoint(
+                at=at, measured=measured, failed=failed, missed=missed, disturbed=disturbed, values=tuple(values)
+            )
+        )
     return points
 
 

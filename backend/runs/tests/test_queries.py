@@ -143,6 +143,20 @@ def test_a_series_holds_the_metrics_that_are_wanted_in_their_order(fleet: Fleet,
     assert [point.values for point in series.points] == [(102_100, None, 8_000)]
 
 
+def test_a_series_draws_runs_that_were_disturbed_only_where_there_are_no_others(fleet: Fleet, monitor: Monitor) -> None:
+    wanted = Wanted(since=NOW - 10 * MINUTE, until=NOW, max_points=1, metrics=("ttfb_us", "lcp_us"))
+    for n, fields in enumerate([{"contended": True}, {"profile_verified": False}], start=1):
+        run = _ended(fleet, monitor, minutes_ago=n)
+        Run.objects.filter(pk=run.pk).update(ttfb_us=900_000, lcp_us=900_000, **fields)
+    (before,) = queries.phase_series(monitor, wanted)
+    _ended(fleet, monitor, minutes_ago=3)
+    (after,) = queries.phase_series(monitor, wanted)
+    assert [(point.measured, point.disturbed, point.values) for point in (*before.points, *after.points)] == [
+        (2, 2, (900_000, 900_000)),
+        (3, 2, (102_100, None)),
+    ]
+
+
 def test_a_series_of_one_region_is_the_same_as_among_all(fleet: Fleet, monitor: Monitor) -> None:
     for n in (1, 2, 3):
         _ended(fleet, monitor, minutes_ago=n)

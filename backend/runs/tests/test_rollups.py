@@ -55,6 +55,18 @@ def test_an_hour_that_is_over_has_its_outcomes_counted_and_its_medians_kept(
     assert largest_us is None
 
 
+def test_what_was_disturbed_is_kept_only_where_there_is_nothing_else(fleet: Fleet, monitor: Monitor) -> None:
+    for hour in (0, 1):
+        _run(fleet, monitor, AT + hour * HOUR, ttfb_us=900_000)
+    Run.objects.update(contended=True)
+    _run(fleet, monitor, AT + HOUR + MINUTE, ttfb_us=80_000)
+    roll_up(NOW)
+    (series,) = long_series(monitor, Wanted(since=AT, until=AT + 2 * HOUR, metrics=("ttfb_us",)))
+    assert [(point.measured, point.disturbed) for point in series.points] == [(1, 1), (2, 1)]
+    values = [value for point in series.points for value in point.values]
+    assert values == [pytest.approx(900_000, rel=0.01), pytest.approx(80_000, rel=0.01)]
+
+
 def test_rolling_up_again_changes_nothing_but_takes_in_what_came_late(fleet: Fleet, monitor: Monitor) -> None:
     _run(fleet, monitor, AT + MINUTE, ttfb_us=80_000)
     roll_up(NOW)

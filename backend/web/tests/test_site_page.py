@@ -59,6 +59,15 @@ def test_one_region_is_drawn_with_all_its_phases(world: World, client: Client) -
     assert "222 ms" in text
 
 
+def test_the_trend_marks_stretches_whose_every_run_was_disturbed(world: World, client: Client) -> None:
+    ended(world, "probe", PROBE)
+    assert "disturbed all runs" not in site_html(client, world, "?kind=probe")
+    Run.objects.update(contended=True)
+    text = site_html(client, world, "?kind=probe")
+    assert "disturbed all runs" in text
+    assert '"disturbed": 1' in text
+
+
 @pytest.mark.parametrize(
     ("percentile", "name", "value"),
     [("", "Medians", 109), ("75", "75th percentiles", 114), ("95", "95th percentiles", 118), ("12", "Medians", 109)],

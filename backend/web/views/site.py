@@ -99,6 +99,7 @@ def _trend(monitor: Monitor, choice: trend.Choice, now: datetime) -> dict[str, o
         "series_data": asdict(series),
         "table": series_table(series),
         "measured": measured,
+        "was_disturbed": any(point.disturbed for one in series.regions for point in one.points),
         "deploys": newest,
         "more_deploys": len(deploys) - len(newest),
     }

@@ -7,6 +7,7 @@ import { SERIES, type Theme } from "./theme";
 import { timeText, timeTicks } from "./time";
 
 type Metric = PhaseSeries["metrics"][number];
+type Fault = "failed" | "missed" | "disturbed";
 type Line = ChartDataset<"line", Point[]>;
 
 // Radii in CSS pixels; of more points than this only the line is drawn.
@@ -111,17 +112,19 @@ function isAlone(data: readonly Point[], place: number): boolean {
   return !isGap(place) && isGap(place - 1) && isGap(place + 1);
 }
 
-/** Stretches with runs that failed or did not take place: shapes on the ground line, never a gap without a word. */
+/** Stretches with runs that failed or did not take place, or whose every run other work disturbed: shapes on the
+ * ground line, never a gap or a peak without a word. */
 function faultMarks(series: PhaseSeries, theme: Theme): Line[] {
   const points = series.regions.flatMap((region) => region.points);
   const marks: Line[] = [
     { ...marksAt(points, "failed", theme.bad), label: "Failed", pointStyle: "crossRot" },
     { ...marksAt(points, "missed", theme.muted), label: "Missed", pointStyle: "rect", backgroundColor: "transparent" },
+    { ...marksAt(points, "disturbed", theme.muted), label: "Disturbed", pointStyle: "rectRot", backgroundColor: "transparent" },
   ];
   return marks.filter((mark) => mark.data.length > 0);
 }
 
-function marksAt(points: readonly SeriesPoint[], kind: "failed" | "missed", color: string): Line {
+function marksAt(points: readonly SeriesPoint[], kind: Fault, color: string): Line {
   const times = new Set(points.filter((point) => point[kind] > 0).map((point) => point.at_ms));
   return {
     data: [...times].sort((a, b) => a - b).map((x) => ({ x, y: 0 })),
@@ -200,7 +203,7 @@ export function deployWords(series: PhaseSeries, at: number): string {
 
 /** How many, and where if there is more than one place: `2 failed in Frankfurt, 1 in Virginia`. */
 export function faultWords(series: PhaseSeries, at: number, label: string): string {
-  const kind = label === "Failed" ? "failed" : "missed";
+  const kind = label.toLowerCase() as Fault;
   const counts = series.regions.map((region) => ({ name: region.name, count: region.points.find((point) => point.at_ms === at)?.[kind] ?? 0 }));
   const [first, ...others] = counts.filter(({ count }) => count > 0);
   if (!first || counts.length === 1) return `${first?.count ?? 0} ${kind}`;
