@@ -93,10 +93,12 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StripBar:
-    """One run as a bar: `height` of STRIP_HEIGHT by how long it took; 0 where nothing was measured."""
+    """One run as a bar: `height` of STRIP_HEIGHT by how long it took; 0 where nothing was measured. `look` is its
+    outcome, or `disturbed`.
+    """
 
     url_id: str
-    outcome: str
+    look: str
     height: int
     text: str
 
@@ -146,8 +148,12 @@ def name_of(deploy: Deploy) -> str:
 
 
 def strips_of(lines: Sequence[RunLine]) -> list[tuple[str, list[StripBar]]]:
-    """The last runs of each region by its name, the oldest first; the longest of all is as high as the strip."""
-    longest_us = max((main_us(line.run) or 0 for line in lines), default=0)
+    """The last runs of each region by its name, the oldest first; the longest of all is as high as the strip, but for
+    those that other work made longer.
+    """
+    took_us = [(main_us(line.run) or 0, line.run.contended) for line in lines]
+    undisturbed_us = [us for us, contended in took_us if us and not contended]
+    longest_us = max(undisturbed_us or [us for us, _ in took_us], default=0)
     strips: dict[str, list[StripBar]] = {}
     for line in reversed(lines):
         strips.setdefault(line.region.name, []).append(_bar(line, longest_us))
@@ -194,10 +200,15 @@ def disturbed_of(lines: Sequence[RunLine]) -> str:
 def _bar(line: RunLine, longest_us: int) -> StripBar:
     us = main_us(line.run)
     is_measured = line.run.outcome == Outcome.MEASURED
-    height = max(2, round(STRIP_HEIGHT * (us or 0) / max(longest_us, 1))) if is_measured else 0
+    height = round(STRIP_HEIGHT * min(1, (us or 0) / max(longest_us, 1)))
     missed = "missed: " if line.run.outcome == Outcome.MISSED else ""
     text = f"{line.region.name}, {times.short(line.run.scheduled_for)}: {missed}{outcome_text(line.run)}"
-    return StripBar(url_id=str(line.run.run_id), outcome=line.run.outcome, height=height, text=text)
+    return StripBar(
+        url_id=str(line.run.run_id),
+        look="disturbed" if is_measured and line.run.contended else line.run.outcome,
+        height=max(2, height) if is_measured else 0,
+        text=text,
+    )
 
 
 def _region_series(one: queries.RegionSeries) -> RegionSeries:

@@ -59,6 +59,17 @@ def test_one_region_is_drawn_with_all_its_phases(world: World, client: Client) -
     assert "222 ms" in text
 
 
+def test_a_run_that_was_disturbed_does_not_make_the_others_look_short(world: World, client: Client) -> None:
+    for minutes, contended, ttfb_us in ((1, True, 900_000), (2, False, 100_000)):
+        run = world.pending("probe", scheduled_for=NOW - timedelta(minutes=minutes))
+        world.end(run, PROBE)
+        Run.objects.filter(run_id=run.run_id).update(contended=contended, ttfb_us=ttfb_us)
+    bars = re.findall(
+        r'<li><a class="(\w+)".*?<rect width="10" height="(\d+)"', site_html(client, world, "?kind=probe")
+    )
+    assert sorted(bars) == [("disturbed", "48"), ("measured", "48")]
+
+
 def test_the_trend_marks_stretches_whose_every_run_was_disturbed(world: World, client: Client) -> None:
     ended(world, "probe", PROBE)
     assert "disturbed all runs" not in site_html(client, world, "?kind=probe")
