@@ -1,12 +1,10 @@
 """Which phase made a run longer than an earlier one: where to look first when a budget is exceeded."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
 
 from backend.alerts.metrics import METRICS, written
-from backend.runs.models import Run
 
 # The parts of a first byte, as a sentence names them.
 BEFORE_FIRST_BYTE = {
@@ -18,6 +16,8 @@ BEFORE_FIRST_BYTE = {
 }
 # Less is no news of two single runs.
 _LEAST_US, _LEAST_SHARE = 5_000, 0.1
+# What is read of a run here.
+TIME_COLUMNS = frozenset({*BEFORE_FIRST_BYTE, *(metric.column for metric in METRICS.values())})
 Row = Mapping[str, Any]
 
 
@@ -29,13 +29,6 @@ class Growth:
     phase: str
     before_us: int
     after_us: int
-
-
-def rows_of(run_ids: Iterable[UUID | None]) -> dict[UUID, Row]:
-    """What is stored of these runs' times, as far as they are still kept. One statement, none without runs."""
-    wanted = [run_id for run_id in run_ids if run_id is not None]
-    columns = {*BEFORE_FIRST_BYTE, *(metric.column for metric in METRICS.values())}
-    return {row["run_id"]: row for row in Run.objects.filter(run_id__in=wanted).values("run_id", *columns)}
 
 
 def growth_between(metric: str, before: Row, after: Row) -> str:

@@ -4,15 +4,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from backend.alerts.growth import growth_between, rows_of
+from backend.alerts.growth import TIME_COLUMNS, Row, growth_between
 from backend.alerts.message import Severity
 from backend.alerts.models import Incident, Member, RuleKind
 from backend.alerts.states import RANK, State
 from backend.alerts.wording import Account, Story
 from backend.fleet.models import Region
+from backend.runs.failed import FAILURE_COLUMNS, failure_of
+from backend.runs.models import Run
+from workers.diagnosis.catalogue.failures import advice_on
 
 # How a rule's severity is worn by a state: a site that is down in one region only is no emergency yet.
 _EASED = {State.DEGRADED, State.NO_DATA}
+_OF_FAILED_RUNS = (RuleKind.AVAILABILITY, RuleKind.FAILURES)
 _ORDER = [Severity.INFO, Severity.WARNING, Severity.CRITICAL]
 
 
@@ -51,8 +55,7 @@ def story_of(incident: Incident, members: Sequence[Member]) -> Story:
     codes = {code for member in members for code in [*member.regions, *member.facts.get("up", ())]}
     names = dict(Region.objects.filter(code__in=codes).values_list("code", "name")) if codes else {}
     site, region = incident.site, incident.region
-    budgets = [member for member in members if member.kind == RuleKind.BUDGET]
-    rows = rows_of(run_id for member in budgets for run_id in (member.before_run, member.after_run))
+    rows = _rows_of(members)
     return Story(
         incident_id=str(incident.public_id),
         name=site.name if site else region.name if region else "",
@@ -66,7 +69,15 @@ def story_of(incident: Incident, members: Sequence[Member]) -> Story:
     )
 
 
-def _account(member: Member, names: dict[str, str], rows: Mapping[UUID, Mapping[str, Any]]) -> Account:
+def _rows_of(members: Sequence[Member]) -> dict[UUID, Row]:
+    """What is still kept of the runs before and after, where that explains a member. One statement, or none."""
+    told = [member for member in members if member.kind in (RuleKind.BUDGET, *_OF_FAILED_RUNS)]
+    wanted = [run_id for member in told for run_id in (member.before_run, member.after_run) if run_id is not None]
+    rows = Run.objects.filter(run_id__in=wanted).values("run_id", *TIME_COLUMNS, *FAILURE_COLUMNS)
+    return {row["run_id"]: row for row in rows}
+
+
+def _account(member: Member, names: dict[str, str], rows: Mapping[UUID, Row]) -> Account:
     return Account(
         kind=member.kind,
         rule=member.rule.title if member.rule else member.get_kind_display(),
@@ -81,13 +92,21 @@ def _account(member: Member, names: dict[str, str], rows: Mapping[UUID, Mapping[
     )
 
 
-def _explained(member: Member, rows: Mapping[UUID, Mapping[str, Any]]) -> dict[str, Any]:
-    """What is known of a member; of a budget also the phase that grew."""
+def _explained(member: Member, rows: Mapping[UUID, Row]) -> dict[str, Any]:
+    """What is known of a member, and what its runs say besides."""
     before, after = (None if run is None else rows.get(run) for run in (member.before_run, member.after_run))
-    if member.kind != RuleKind.BUDGET or before is None or after is None:
-        return dict(member.facts)
-    sentence = growth_between(str(member.facts["metric"]), before, after)
+    sentence = ""
+    if member.kind == RuleKind.BUDGET and before and after:
+        sentence = growth_between(str(member.facts["metric"]), before, after)
+    elif member.kind in _OF_FAILED_RUNS and after:
+        sentence = _advice(after)
     return {**member.facts, "sentences": [sentence]} if sentence else dict(member.facts)
+
+
+def _advice(failed_run: Row) -> str:
+    """What to do about it; empty where nobody knows."""
+    failed = failure_of(*(failed_run[column] for column in FAILURE_COLUMNS))
+    return "" if failed is None else advice_on(failed)
 
 
 def _named(facts: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:

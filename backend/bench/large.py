@@ -16,7 +16,7 @@ from backend.runs.sql import execute, fetch
 from backend.runs.tests.factories import make_agent, make_region
 from backend.sites.models import Monitor, Site, SiteStatus
 
-# Hourly, so that a month of many places is still made in minutes.
+# Hourly, so that weeks of many places are still made in minutes.
 INTERVAL_S = 3_600
 _DAY = timedelta(days=1)
 # A run in a hundred fails and one in two hundred is missed. Places differ, a slow answer comes now and then, and one
@@ -64,7 +64,7 @@ class Tenant:
 
 # Many runs, many places, and as many places as there are countries.
 LARGE = (
-    Tenant(name="long", sites=300, regions=8, days=30),
+    Tenant(name="long", sites=300, regions=8, days=14),
     Tenant(name="wide", sites=300, regions=60, days=2),
     Tenant(name="widest", sites=300, regions=251, days=1),
 )

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from backend.runs.diagnoses import diagnosis_in
+from backend.runs.failed import failure_of
 from backend.runs.models import Outcome, Run, Trigger
 from backend.runs.queries import Asked, RunDetail
 from backend.sites.models import Monitor
@@ -13,7 +14,7 @@ from backend.web.verdict import Card, Verdict, cards_of, failed_verdict, measure
 from backend.web.waterfall.board import of_visit
 from workers.measurement.contention import contention_told
 from workers.measurement.evidence import Depth
-from workers.measurement.failure import Blame, Failure, FailureKind, Stage
+from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Kind, MissedReason, PageMeasurement, ProbeMeasurement
 from workers.measurement.pair import PairTarget
 
@@ -45,7 +46,8 @@ def verdict_of(detail: RunDetail) -> Verdict:
     if run.outcome == Outcome.MISSED:
         return missed_verdict(MissedReason(run.missed_reason or MissedReason.AGENT_LOST))
     if run.outcome == Outcome.FAILED:
-        return failed_verdict(_failure(run), measurement)
+        failed = failure_of(run.failure_kind, run.failure_stage, run.failure_blame, run.failure_detail)
+        return failed_verdict(failed or failure(FailureKind.INTERNAL_ERROR), measurement)
     if measurement is None:
         return Verdict(level="info", title="Measured", text="The details of this run are no longer kept.")
     if not _keeps_profile(detail):
@@ -172,12 +174,3 @@ def warnings_of(detail: RunDetail) -> list[str]:
         lag = units.duration(measurement.scheduling_lag_us)
         return [f"The kernel gave no time stamps; the figures may be up to {lag} too long."]
     return []
-
-
-def _failure(run: Run) -> Failure:
-    return Failure(
-        kind=FailureKind(run.failure_kind or FailureKind.INTERNAL_ERROR),
-        stage=Stage(run.failure_stage or Stage.TARGET),
-        blame=Blame(run.failure_blame or Blame.MONITOR),
-        detail=run.failure_detail or "",
-    )

@@ -26,6 +26,8 @@ from backend.alerts.tests.world import DOWN, MINUTE, World, make_rule, make_worl
 from backend.cast import Member as Person
 from backend.runs.models import Schedule
 from backend.runs.tests.factories import NOW
+from workers.diagnosis.catalogue.failures import advice_on
+from workers.measurement.failure import FailureKind, failure
 
 pytestmark = pytest.mark.django_db
 
@@ -245,6 +247,18 @@ def test_the_message_of_a_budget_names_the_phase_that_grew() -> None:
         "First byte: the newest run over the limit took 220 ms longer than the last one within it, most of it in"
         " waiting for the server: 315 ms instead of 100 ms.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "params"), [("availability", {}), ("failures", {"failed": 2, "of_last": 4, "regions": 1})]
+)
+def test_the_message_of_failed_runs_says_what_to_do(kind: str, params: dict[str, int]) -> None:
+    world = make_world("fra")
+    Rule.objects.all().delete()
+    make_rule(world, kind, params=params)
+    world.minutes(". . x x")
+    assert told() == ["opened"]
+    assert Notice.objects.get().message["sentences"][-1] == advice_on(failure(FailureKind.CONNECT_REFUSED))
 
 
 def test_people_acknowledge_comment_and_withdraw_with_their_names(bob: Person) -> None:

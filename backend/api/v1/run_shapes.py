@@ -20,6 +20,7 @@ from backend.api.v1.finding_shapes import (
 from backend.api.v1.shapes import Bytes, Ms, Out
 from backend.fleet.models import Region
 from backend.runs.agents import has_picture
+from backend.runs.failed import failure_of
 from backend.runs.models import Outcome, PendingRun, Trigger
 from backend.runs.models import Run as RunRow
 from backend.runs.queries import Asked, ListedRun, RunState, state_of
@@ -31,7 +32,6 @@ from workers.measurement import timing
 from workers.measurement.document import milliseconds
 from workers.measurement.evidence import Depth
 from workers.measurement.failure import Blame, FailureKind, Stage
-from workers.measurement.failure import Failure as Failed
 from workers.measurement.finding import Diagnosis
 from workers.measurement.messages import MissedReason
 from workers.measurement.routes import PictureKind
@@ -293,14 +293,9 @@ def _metrics(run: RunRow) -> Metrics:
 
 
 def _failure(run: RunRow) -> Failure | None:
-    if run.failure_kind is None:
+    failed = failure_of(run.failure_kind, run.failure_stage, run.failure_blame, run.failure_detail)
+    if failed is None:
         return None
-    failed = Failed(
-        kind=FailureKind(run.failure_kind),
-        stage=Stage(run.failure_stage or Stage.TARGET),
-        blame=Blame(run.failure_blame or Blame.MONITOR),
-        detail=run.failure_detail or "",
-    )
     return Failure(
         kind=failed.kind,
         stage=failed.stage,

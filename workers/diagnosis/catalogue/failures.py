@@ -24,8 +24,8 @@ _ADVICE: dict[FailureKind, str] = {
     FailureKind.CONNECT_TIMEOUT: "See whether other regions reach it. Look whether the server is up, and whether a "
     "firewall drops what comes from this region's agents.",
     FailureKind.CONNECTION_RESET: "Look into the logs of the server, and of any proxy or firewall before it, at the "
-    "time of this run.",
-    FailureKind.TLS_TIMEOUT: "Look how busy the server was at the time of this run, and whether full packets get "
+    "time of the failure.",
+    FailureKind.TLS_TIMEOUT: "Look how busy the server was at the time of the failure, and whether full packets get "
     "through to it.",
     FailureKind.TLS_ALERT: "Look at the server's TLS settings: its certificate for this name, its versions, "
     "ciphers and protocols (ALPN), and whether it wants a certificate of its clients.",
@@ -47,18 +47,18 @@ _ADVICE: dict[FailureKind, str] = {
     FailureKind.CERTIFICATE_INVALID: "Look at the chain of certificates that the server sends.",
     FailureKind.REQUEST_NOT_TAKEN: "Look at the server's limits of connections and requests, and those of any proxy "
     "before it.",
-    FailureKind.RESPONSE_TIMEOUT: "Look what the server did at the time of this run, and what it waited for. The time "
-    "limit of a probe or page is in its settings.",
+    FailureKind.RESPONSE_TIMEOUT: "Look what the server did at the time of the failure, and what it waited for. The "
+    "time limit of a probe or page is in its settings.",
     FailureKind.RESPONSE_INVALID: "Look what answers at this address and port, and what any proxy before it makes of "
     "the answer.",
     FailureKind.RESPONSE_TOO_LARGE: "Measure a smaller file: its address is in the monitor's settings.",
-    FailureKind.DOWNLOAD_TIMEOUT: "Look how much the answer holds, and what the server did at the time of this run. "
+    FailureKind.DOWNLOAD_TIMEOUT: "Look how much the answer holds, and what the server did at the time of the failure. "
     "The time limit of a probe or page is in its settings.",
     FailureKind.DOWNLOAD_INCOMPLETE: "Look into the logs of the server, and of any proxy before it, at the time of "
-    "this run.",
+    "the failure.",
     FailureKind.TOO_MANY_REDIRECTS: "Look at the redirects of the server and of any CDN before it: between http and "
     "https, and between names of hosts.",
-    FailureKind.STATUS_UNEXPECTED: "Look into the server's log at the time of this run. Where the status is meant, "
+    FailureKind.STATUS_UNEXPECTED: "Look into the server's log at the time of the failure. Where the status is meant, "
     "accept it in the settings of the probe or page.",
     FailureKind.TEXT_MISSING: "Look at the page. Where it has another text now, change it in the monitor's settings.",
     FailureKind.PAGE_TIMEOUT: "Look which requests had not ended. The time limit is in the monitor's settings.",
@@ -79,7 +79,7 @@ _ADVICE: dict[FailureKind, str] = {
 _NOTHING_IN_COMMON = ("ERR_SSL_VERSION_OR_CIPHER_MISMATCH", "unsupported protocol")
 _ON_COMMON = "Look which versions of TLS and which ciphers the server offers."
 _ON_RECORDS = (
-    "Look into the logs of the server, and of any proxy or firewall before it, at the time of this run: the reason "
+    "Look into the logs of the server, and of any proxy or firewall before it, at the time of the failure: the reason "
     "says what of that which came after the handshake could not be right."
 )
 # Why, and what to do.
