@@ -9,6 +9,10 @@ TITLES: Mapping[FindingId, Mapping[str, str]] = {
         Severity.HIGH: "IPv6 is broken",
         Severity.MEDIUM: "IPv6 is slower than IPv4",
     },
+    FindingId.HTTP_KEEPALIVE_OFF: {
+        Severity.HIGH: "The server closes the connection after each answer",
+        Severity.LOW: "HTTP/1.1 connections are closed after each answer",
+    },
     FindingId.HTTP_H2_MISSING: {
         Severity.CRITICAL: "HTTP/2 is agreed on, and no answer comes over it",
         Severity.HIGH: "HTTP/2 is missing",
@@ -33,6 +37,12 @@ _LET_HELLO_PASS = (
 )
 
 ADVICE: Mapping[FindingId, Mapping[str, str]] = {
+    FindingId.HTTP_KEEPALIVE_OFF: {
+        Severity.LOW: (
+            "Browsers are spared, since they speak HTTP/2 here, whose connections stay. For those who do not, such as "
+            "a CDN before this server, and programs, keep connections open for 15 to 75 seconds."
+        ),
+    },
     FindingId.HTTP_H2_MISSING: {
         Severity.CRITICAL: "Mend what speaks HTTP/2, or switch it off until it answers.",
         Severity.HIGH: _SWITCH_HTTP2_ON,

@@ -33,6 +33,8 @@ def test_titles_tell_causes_apart() -> None:
 @pytest.mark.parametrize(
     ("id", "severity", "title"),
     [
+        (FindingId.HTTP_KEEPALIVE_OFF, Severity.HIGH, entry(FindingId.HTTP_KEEPALIVE_OFF).title),
+        (FindingId.HTTP_KEEPALIVE_OFF, Severity.LOW, "HTTP/1.1 connections are closed after each answer"),
         (FindingId.HTTP_H2_MISSING, Severity.MEDIUM, "HTTP/2 is missing"),
         (FindingId.HTTP_H2_MISSING, Severity.CRITICAL, "HTTP/2 is agreed on, and no answer comes over it"),
         (FindingId.TLS_PQ, Severity.INFO, "Post-quantum key exchange is not supported"),
@@ -51,6 +53,8 @@ def test_a_finding_is_called_what_it_is_and_not_all_that_its_cause_may_be(
 @pytest.mark.parametrize(
     ("id", "severity", "first"),
     [
+        (FindingId.HTTP_KEEPALIVE_OFF, Severity.HIGH, "Keep connections open"),
+        (FindingId.HTTP_KEEPALIVE_OFF, Severity.LOW, "Browsers are spared"),
         (FindingId.HTTP_H2_MISSING, Severity.MEDIUM, "Switch HTTP/2 on"),
         (FindingId.HTTP_H2_MISSING, Severity.CRITICAL, "Mend what speaks HTTP/2"),
         (FindingId.HTTP_H3, Severity.INFO, "Offer it"),
