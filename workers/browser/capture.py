@@ -119,7 +119,7 @@ class PageLoad:
         async with Watch(cdp, self._pid) as watch:
             arrived = replace(await self._navigate(cdp, recorder, request, bare), told_us=_now_us())
         events = recorder.close()
-        if recorder.cut_short:
+        if recorder.cut_short and not recorder.crashed:
             self._warnings.append(_CUT_SHORT)
         seen, stock, screenshot = await asyncio.gather(
             self._look(cdp, request, arrived), self._stock(cdp, arrived, events), self._picture(cdp, arrived)

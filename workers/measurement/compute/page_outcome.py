@@ -17,7 +17,7 @@ from workers.measurement.compute.page_waiting import WAITED_FOR
 from workers.measurement.failure import Failure, FailureKind, Stage, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
 from workers.measurement.page_options import Protocol
-from workers.measurement.statuses import USUALLY_ACCEPTED, WITHOUT_BODY
+from workers.measurement.statuses import NOT_MODIFIED, USUALLY_ACCEPTED, WITHOUT_BODY
 from workers.measurement.waterfall import Request
 
 Judge = Callable[[str], bool]
@@ -187,8 +187,10 @@ def _waits_for_black_hole(request: RunRequest, measured: PageMeasurement) -> boo
 
 def _net_failure(name: str, capture: PageCapture, page: Page) -> Failure:
     document = page.newest
-    if name == "ERR_ABORTED" and document is not None and document.status in WITHOUT_BODY:
+    if document is not None and name == "ERR_ABORTED" and document.status in (*WITHOUT_BODY, NOT_MODIFIED):
         return failure(FailureKind.PAGE_ERROR, f"status {document.status} has no page")
+    if document is not None and name == "ERR_UNEXPECTED_PROXY_AUTH":
+        return failure(FailureKind.STATUS_UNEXPECTED, f"{document.status}, which only a proxy may say")
     if name == NOT_RESOLVED and document is not None and document.failure in KINDS:
         name = document.failure
     kind = FailureKind.CONNECT_TIMEOUT if name in _QUIC_ENDED and page.fell_silent else KINDS.get(name)

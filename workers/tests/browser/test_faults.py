@@ -59,6 +59,8 @@ def test_a_page_whose_renderer_dies_has_crashed_and_the_next_run_works(ca_file: 
         held.set()
         assert outcome.failure.kind is FailureKind.PAGE_CRASHED
         assert outcome.failure.blame is Blame.TARGET
+        assert isinstance(outcome.measurement, PageMeasurement)
+        assert not any("the page stopped itself" in warning for warning in outcome.measurement.warnings)
         measured(pool.load(page_request(site.page("/fine", "<p>fine</p>"))))
 
 

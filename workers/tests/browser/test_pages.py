@@ -179,6 +179,24 @@ def test_a_page_that_goes_on_to_what_is_no_page_before_it_has_loaded_is_measured
     assert any("went on to what is no page" in warning for warning in page.warnings)
 
 
+@pytest.mark.parametrize(
+    ("status", "kind", "words"),
+    [
+        (204, FailureKind.PAGE_ERROR, "status 204 has no page"),
+        (205, FailureKind.PAGE_ERROR, "status 205 has no page"),
+        (304, FailureKind.PAGE_ERROR, "status 304 has no page"),
+        (407, FailureKind.STATUS_UNEXPECTED, "407, which only a proxy may say"),
+    ],
+)
+def test_an_answer_that_is_no_page_is_told_by_its_status(
+    load: Load, site: Site, status: int, kind: FailureKind, words: str
+) -> None:
+    site.answers["/"] = Answer(status=status)
+    outcome = failed(load(site.url("/")))
+    assert outcome.failure.kind is kind
+    assert outcome.failure.detail.endswith(words)
+
+
 def test_a_page_that_hangs_is_not_called_loaded_where_it_goes_on_to_what_is_no_page(load: Load, site: Site) -> None:
     site.answers["/nothing"] = Answer(status=204)
     site.answers["/never.png"] = Answer(body=b"", wait_for=site.released)
