@@ -16,7 +16,7 @@ RUN apt-get update \
     fonts-dejavu-core fonts-liberation fonts-noto-color-emoji libatomic1 nftables tini \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10002 --home-dir /var/lib/firstbyte firstbyte \
- && install -d -o firstbyte -g firstbyte -m 0700 /var/lib/firstbyte /var/lib/firstbyte/spool
+ && install -d -o firstbyte -g firstbyte -m 0700 /var/lib/firstbyte /var/lib/firstbyte/spool /tmp/firstbyte-pages-10002
 COPY --from=dependencies /opt/venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp FIRSTBYTE_SPOOL_DIR=/var/lib/firstbyte/spool
 WORKDIR /srv/firstbyte

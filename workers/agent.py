@@ -3,7 +3,9 @@
 agent ─┬─ courier     uploads the spool, heartbeats, progress (the only one that knows the service)
        ├─ probe       queues probe.now, probe.gate, probe and those of pairs: many raw probes at once
        ├─ page        queue page: as many pages at once as there are browsers
-       └─ page-now    queues page.now, page.gate: one browser, so that a person never waits behind the schedule
+       └─ page-now    queues page.now, page.gate: one browser, so that a person never waits behind the schedule's queue
+
+Pages of both, and of other agents on the machine, load in turns (`page_turns`).
 """
 
 import fcntl
@@ -27,6 +29,7 @@ from workers.ledger import Ledger
 from workers.measurement.log_lines import LogLine
 from workers.measurement.messages import Kind
 from workers.measurement.routes import Lane, queue_name
+from workers.page_turns import PageTurns, pages_at_once, usual_folder
 from workers.pulse import About, Pulse
 from workers.run import Clock, Instruments, Loader, Prober
 from workers.service import Service
@@ -86,9 +89,11 @@ def run_agent(config: AgentConfig, toolbox: Toolbox) -> int:
     held.mkdir(mode=0o700)
     bell = Bell()
     courier = Child(name="courier", work=functools.partial(_deliver, config, toolbox, bell), last=True)
-    measuring = [_measuring_child(post, config, bell, held) for post in _posts(config, toolbox)]
+    turns = PageTurns(usual_folder(), pages_at_once(config.browsers))
+    measuring = [_measuring_child(post, config, bell, held, turns) for post in _posts(config, toolbox)]
     import_ahead()
     log.info("agent %s of region %s starts", config.agent_name, config.region)
+    turns.tell()
     try:
         return supervise([courier, *measuring])
     finally:
@@ -116,16 +121,16 @@ def _page_post(name: str, queues: tuple[str, ...], config: AgentConfig, toolbox:
     )
 
 
-def _measuring_child(post: _Post, config: AgentConfig, bell: Bell, held: Path) -> Child:
+def _measuring_child(post: _Post, config: AgentConfig, bell: Bell, held: Path, turns: PageTurns) -> Child:
     return Child(
         name=post.name,
-        work=functools.partial(_measure, post, config, bell, held),
+        work=functools.partial(_measure, post, config, bell, held, turns),
         buried=lambda pid: ledger.forget(held / str(pid)),
         is_stuck=lambda pid: ledger.is_stuck(held / str(pid), now_s=time.monotonic()),
     )
 
 
-def _measure(post: _Post, config: AgentConfig, bell: Bell, held: Path) -> int:
+def _measure(post: _Post, config: AgentConfig, bell: Bell, held: Path, turns: PageTurns) -> int:
     """The life of a measuring process."""
     log_as(post.name)
     spool = Spool(config.spool_dir)
@@ -142,7 +147,15 @@ def _measure(post: _Post, config: AgentConfig, bell: Bell, held: Path) -> int:
         app = make_app(config)
         records = Ledger(held / str(os.getpid()), done=spool.run_ids())
         clock = Clock(now=ServiceTime(skew_in(config.spool_dir)))
-        register(app, Station(instruments=instruments, spool=spool, ledger=records, bell=bell, clock=clock))
+        station = Station(
+            instruments=instruments,
+            spool=spool,
+            ledger=records,
+            bell=bell,
+            page_turns=None if post.is_probe else turns,
+            clock=clock,
+        )
+        register(app, station)
         return serve(app, name=f"{post.name}@{config.agent_name}", queues=post.queues, slots=post.slots)
 
 

@@ -16,6 +16,7 @@ from uuid import UUID
 
 from workers.measurement.messages import Kind, RunRequest
 from workers.measurement.page_options import STEP_S
+from workers.page_turns import LONGEST_WAIT_S
 
 # Beyond a run's own timeout: computing, closing a browser and waiting for a processor.
 GRACE_S = 60.0
@@ -26,13 +27,15 @@ REMEMBERED = 20_000
 
 
 def longest_s(request: RunRequest) -> float:
-    """How long a run may take: its timeout is each view's, and each view may need a browser of its own."""
+    """How long a run may take: its timeout is each view's, and each view may need a browser of its own. The first one
+    waits for its turn.
+    """
     timeout_s = request.timeout_us / 1_000_000
     if request.kind is not Kind.PAGE:
         return timeout_s
     page = request.page
     views = page.loads * (1 if page.repeat is None else 2)
-    return views * timeout_s + (views - 1) * _BETWEEN_S + len(page.steps) * STEP_S
+    return LONGEST_WAIT_S + views * timeout_s + (views - 1) * _BETWEEN_S + len(page.steps) * STEP_S
 
 
 class Recent:

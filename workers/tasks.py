@@ -5,6 +5,7 @@ import logging
 import os
 import threading
 import time
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +18,7 @@ from workers.ledger import Ledger
 from workers.measurement import routes, wire
 from workers.measurement.broker import broker_options, broker_url
 from workers.measurement.messages import Early, Kind, OnProgress, Progress, ProgressStage, RunRequest
+from workers.page_turns import PageTurns, patience_s
 from workers.run import Clock, Execution, Instruments, execute, internal_error
 from workers.spool import Spool
 from workers.turns import take_turns
@@ -50,12 +52,13 @@ _LATE_IMPORTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Station:
-    """What a measuring process works with."""
+    """What a measuring process works with; `page_turns` where it loads pages."""
 
     instruments: Instruments
     spool: Spool
     ledger: Ledger
     bell: Bell
+    page_turns: PageTurns | None = None
     clock: Clock = field(default_factory=Clock)
 
 
@@ -158,11 +161,20 @@ def _hand_back(worker: Any) -> None:
 def _carry_out(request: RunRequest, station: Station) -> None:
     try:
         on_progress = _teller(request, station.bell) if request.urgent else None
-        execution = execute(request, station.instruments, station.clock, on_progress)
+        with _turn(request, station):
+            execution = execute(request, station.instruments, station.clock, on_progress)
         _keep(execution, station.spool, urgent=request.urgent)
     finally:
         station.ledger.end(request.run_id)
     station.bell.ring()
+
+
+def _turn(request: RunRequest, station: Station) -> AbstractContextManager[None]:
+    """A run begins with its turn: what it waits before is in none of its times, and in how late it was."""
+    if station.page_turns is None:
+        return nullcontext()
+    waits_s = patience_s(request, station.clock.now())
+    return station.page_turns.taken(hurried=request.urgent, patience_s=waits_s)
 
 
 def _keep(execution: Execution, spool: Spool, *, urgent: bool) -> None:

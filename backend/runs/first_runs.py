@@ -96,7 +96,7 @@ def _sentence(lines: Sequence[RunProgress]) -> str:
 
 def _state(line: RunProgress) -> str:
     if line.state is RunState.QUEUED:
-        return f"queued (place {line.queue_place})"
+        return "queued with its agent" if line.queue_place is None else f"queued (place {line.queue_place})"
     if line.state is RunState.LOADING:
         return f"loading ({line.requests or 0} requests so far)"
     return _STATES.get(line.state, line.state.value)

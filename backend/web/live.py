@@ -200,9 +200,8 @@ def _queued(run: RunProgress, facts: Facts) -> str:
     region = facts.regions.get(run.region)
     if region is not None and region.health in (Health.OFFLINE, Health.NEVER):
         return f"queued, but no agent of {run.region_name} is online ({_last_seen(region)})"
-    parts = ["queued"]
-    if run.queue_place is not None:
-        parts.append(f"place {run.queue_place}")
+    # An agent that has taken it from the queue may load other pages first, or its neighbours may.
+    parts = ["queued with its agent"] if run.queue_place is None else ["queued", f"place {run.queue_place}"]
     if run.about_s is not None:
         parts.append(f"about {lasting(run.about_s)}")
     if facts.now - run.since > SILENCE:

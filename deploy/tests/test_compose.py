@@ -1,5 +1,6 @@
 """The compose files say the same of what they share, and ask for all that an agent needs."""
 
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import yaml
 
 from backend.config import Config
 from workers.config import AgentConfig
+from workers.page_turns import usual_folder
 from workers.supervisor import DRAIN_S, LAST_DRAIN_S
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,6 +114,17 @@ def test_what_an_image_keeps_lies_in_a_volume_with_a_name(path: Path) -> None:
     for name, service in services(path).items():
         mounted = {volume.split(":")[1] for volume in service.get("volumes", ())}
         assert kept[service["image"]] <= mounted, name
+
+
+def test_agents_of_one_composition_meet_in_a_folder_of_their_own_user_s() -> None:
+    """Where pages are loaded in turns; a volume that is new gets its owner from the image."""
+    image = (ROOT / "deploy" / "agent.Dockerfile").read_text()
+    (user,) = re.findall(r"useradd .*--uid (\d+)", image)
+    folder = f"/tmp/{usual_folder().name}".replace(str(os.geteuid()), user)
+    assert re.search(rf"install -d -o firstbyte -g firstbyte -m 0700 .*{folder}$", image, re.MULTILINE)
+    agents = [service for service in services(WHOLE).values() if service["image"] == "firstbyte-agent"]
+    shared = set[str].intersection(*(set(agent["volumes"]) for agent in agents))
+    assert [volume.split(":")[1:] for volume in shared if not volume.endswith(":ro")] == [[folder]]
 
 
 def test_an_agent_keeps_its_name_when_its_container_is_made_anew() -> None:

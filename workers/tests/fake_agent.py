@@ -4,7 +4,7 @@ import os
 import sys
 from unittest import mock
 
-from workers import agent, courier, ledger, tasks
+from workers import agent, courier, ledger, page_turns, tasks
 from workers.config import load_config
 from workers.tests.fakes import FakeToolbox
 
@@ -14,6 +14,8 @@ CONSTANTS = {
     "PATIENCE_S": agent,
     "GRACE_S": ledger,
     "HEARTBEAT_INTERVAL_S": courier,
+    "HURRIED_WAIT_S": page_turns,
+    "LONGEST_WAIT_S": page_turns,
 }
 
 if __name__ == "__main__":

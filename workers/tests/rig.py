@@ -37,7 +37,7 @@ class Broker:
     """
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
+        self.directory = directory
         self.socket = directory / "r.sock"
         self.admin = redis.Redis(unix_socket_path=str(self.socket))
         self._process: subprocess.Popen[bytes] | None = None
@@ -45,7 +45,7 @@ class Broker:
     def start(self) -> None:
         arguments = f"--port 0 --unixsocket {self.socket} --save '' --appendonly yes --appendfsync always --dir"
         self._process = subprocess.Popen(
-            ["redis-server", *arguments.replace("''", "").split(), str(self._directory)],
+            ["redis-server", *arguments.replace("''", "").split(), str(self.directory)],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -126,6 +126,8 @@ class Agent:
             "FIRSTBYTE_AGENT_TOKEN": TOKEN,
             "FIRSTBYTE_BROKER_URL": self.broker.agent_url,
             "FIRSTBYTE_SPOOL_DIR": str(self.spool_dir),
+            # Its pages take turns with those of the other agents of a test, and of no other one.
+            "TMPDIR": str(self.broker.directory),
             "FIRSTBYTE_AGENT_NAME": "eu-1",
             "FIRSTBYTE_PROBES_IN_FLIGHT": "20",
             # Shorter than an operator's, so that a test leaves no run behind.
@@ -133,6 +135,8 @@ class Agent:
             "FIRSTBYTE_TEST_GRACE_S": "60",
             "FIRSTBYTE_TEST_PATIENCE_S": "45",
             "FIRSTBYTE_TEST_HEARTBEAT_INTERVAL_S": "2",
+            "FIRSTBYTE_TEST_HURRIED_WAIT_S": "600",
+            "FIRSTBYTE_TEST_LONGEST_WAIT_S": "600",
         }
         with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen(

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,6 +25,12 @@ from workers.tests.waiting import undisturbed, wait_for
 
 def arrived(service: StubService, run_id: UUID) -> list[object]:
     return [result.outcome for result in service.results if result.run_id == run_id]
+
+
+def probed(broker: Broker, service: StubService) -> object:
+    """What comes of a probe that is asked for now."""
+    run_id = broker.publish(due_request(kind=Kind.PROBE))
+    return wait_for(lambda: arrived(service, run_id), "the probe's result")[0]
 
 
 def test_a_probe_goes_from_the_queue_to_the_service(agent: Agent, broker: Broker, service: StubService) -> None:
@@ -49,9 +56,11 @@ def test_a_page_brings_its_pictures_before_its_result(agent: Agent, broker: Brok
 def test_a_person_who_waits_sees_progress_and_the_schedule_does_not_stand_in_the_way(
     agent: Agent, broker: Broker, service: StubService
 ) -> None:
+    agent.settings["FIRSTBYTE_TEST_HURRIED_WAIT_S"] = "1"
     agent.start()
     for _ in range(3):
         broker.publish(due_request("/sleep/600", kind=Kind.PAGE))
+    wait_for(agent.held, "the schedule's page to load")
     run_id = broker.publish(due_request(kind=Kind.PAGE, urgent=True))
     wait_for(lambda: arrived(service, run_id), "the urgent result")
     wait_for(lambda: len(service.progress) == 2, "its progress")
@@ -77,9 +86,11 @@ def test_a_person_who_waits_is_told_the_phases_before_a_deep_probe_has_ended(
 def test_a_gates_run_does_not_wait_behind_the_schedule(
     agent: Agent, broker: Broker, service: StubService, kind: Kind
 ) -> None:
+    agent.settings["FIRSTBYTE_TEST_LONGEST_WAIT_S"] = "1"
     agent.start()
     for _ in range(3):
         broker.publish(due_request("/sleep/600", kind=kind))
+    wait_for(agent.held, "one of the schedule to begin")
     run_id = broker.publish(due_request(kind=kind), lane=Lane.GATE)
     wait_for(lambda: arrived(service, run_id), "the gate's result")
     assert len(service.results) == 1
@@ -238,6 +249,65 @@ def test_a_run_that_does_not_end_after_sigterm_goes_back_to_the_queue(
     assert broker.unacknowledged() == 0
     assert broker.waiting("probe") == 1
     assert arrived(service, request.run_id) == []
+
+
+@pytest.fixture
+def neighbour(agent: Agent, tmp_path: Path) -> Iterator[Agent]:
+    """Another agent on the same machine, not started yet."""
+    directory = tmp_path / "neighbour"
+    directory.mkdir()
+    neighbour = Agent(broker=agent.broker, service=agent.service, directory=directory, settings=agent.settings)
+    yield neighbour
+    if neighbour.process is not None and neighbour.alive:
+        neighbour.kill()
+
+
+def test_agents_of_one_machine_load_pages_one_after_the_other_and_probe_meanwhile(
+    agent: Agent, neighbour: Agent, broker: Broker, service: StubService
+) -> None:
+    agent.start()
+    first = broker.publish(due_request("/until/go", kind=Kind.PAGE))
+    agent.process_of(first)
+    neighbour.start()
+    waiting = broker.publish(due_request(kind=Kind.PAGE))
+    wait_for(lambda: str(waiting) in neighbour.held(), "the neighbour to have a page to load")
+    assert isinstance(probed(broker, service), Measured)
+    wait_for(lambda: any(waiting in beat.holding for beat in service.heartbeats), "a heartbeat that names it")
+    assert neighbour.executions().count(str(waiting)) == 0
+    before = datetime.now(UTC)
+    (agent.directory / "go").touch()
+    wait_for(lambda: arrived(service, waiting), "the neighbour's page")
+    [result] = [result for result in service.results if result.run_id == waiting]
+    # The wait is no part of the run, and can be told from when it was due.
+    assert before <= result.started_at
+    assert timedelta(microseconds=result.duration_us) <= datetime.now(UTC) - before
+
+
+def test_the_turn_of_an_agent_that_is_killed_goes_to_its_neighbour(
+    agent: Agent, neighbour: Agent, broker: Broker, service: StubService
+) -> None:
+    agent.start()
+    lost = broker.publish(due_request("/sleep/600", kind=Kind.PAGE))
+    process = agent.process_of(lost)
+    neighbour.start()
+    waiting = broker.publish(due_request(kind=Kind.PAGE))
+    wait_for(lambda: str(waiting) in neighbour.held(), "the neighbour to have a page to load")
+    os.kill(process, signal.SIGKILL)
+    wait_for(lambda: arrived(service, waiting), "the neighbour's page")
+
+
+def test_a_page_that_waits_for_its_turn_when_its_agent_ends_goes_back_to_the_queue(
+    agent: Agent, neighbour: Agent, broker: Broker, service: StubService
+) -> None:
+    agent.settings["FIRSTBYTE_TEST_FINISH_S"] = "1"
+    agent.start()
+    agent.process_of(broker.publish(due_request("/sleep/600", kind=Kind.PAGE)))
+    neighbour.start()
+    waiting = broker.publish(due_request(kind=Kind.PAGE))
+    wait_for(lambda: str(waiting) in neighbour.held(), "the neighbour to have a page to load")
+    neighbour.stop()
+    assert broker.waiting("page") == 1
+    assert arrived(service, waiting) == []
 
 
 def test_children_end_when_their_parent_is_killed(agent: Agent, broker: Broker, service: StubService) -> None:

@@ -50,7 +50,7 @@ def show(*runs: RunProgress, ended: Run | None = None, health: Health = Health.O
     ("change", "text", "mark"),
     [
         ({}, "Page load: queued, place 3, about 8 s", "todo"),
-        ({"queue_place": None, "about_s": None}, "Page load: queued", "todo"),
+        ({"queue_place": None, "about_s": None}, "Page load: queued with its agent", "todo"),
         ({"state": RunState.STARTING}, "Page load: browser starting", "now"),
         ({"state": RunState.STARTING, "kind": "probe"}, "Probe: starting", "now"),
         ({"state": RunState.CONNECTING, "kind": "probe"}, "Probe: connecting", "now"),
