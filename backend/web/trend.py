@@ -14,6 +14,7 @@ from backend.runs.queries import RunLine
 from backend.runs.queries.series import MAX_POINTS
 from backend.sites.models import Deploy
 from backend.web import times, units
+from backend.web.disturbed import disturbed_text
 from backend.web.phrases import listed
 from backend.web.series import (
     METRIC_NAMES,
@@ -44,8 +45,6 @@ _SPOKEN = {"": "Medians", "75": "75th percentiles", "95": "95th percentiles"}
 # Stretches are longer where a tail is looked at: of three runs every high percentile is the slowest.
 _POINTS, _POINTS_OF_TAILS = MAX_POINTS, MAX_POINTS // 4
 STRIP_HEIGHT = 48
-# One or two are chance, such as those of a start.
-_ENOUGH_DISTURBED = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,12 +188,9 @@ def disturbed_of(lines: Sequence[RunLine]) -> str:
     """A sentence where other work disturbed half of these page loads or more, so that rules see little; else empty."""
     loads = [line for line in lines if line.run.outcome == Outcome.MEASURED]
     busy = [line for line in loads if line.run.contended]
-    if len(busy) < max(_ENOUGH_DISTURBED, len(loads) / 2):
-        return ""
-    return (
-        f"Other work of the agents' machines disturbed {len(busy)} of the last {len(loads)} page loads, in "
-        f"{listed(sorted({line.region.name for line in busy}))}: these enter no baseline and no rule."
-    )
+    names = sorted({line.region.name for line in busy})
+    where = f", in {listed(names)}" if names else ""
+    return disturbed_text(len(busy), len(loads), whose="the agents'", where=where)
 
 
 def _bar(line: RunLine, longest_us: int) -> StripBar:

@@ -1,6 +1,7 @@
 """What is read about runs. Every question starts from the organisation and takes a fixed number of statements."""
 
 from backend.runs.queries.asked import Asked, asked_of, asked_of_pending
+from backend.runs.queries.disturbed import RecentLoads, recent_loads
 from backend.runs.queries.findings import DeepRun, FoundCause, findings_of_runs, newest_deep_runs, worst_findings
 from backend.runs.queries.history import RunDetail, RunLine, recent_runs, result_of, run_detail
 from backend.runs.queries.hosts import HostCosts, host_costs
@@ -21,6 +22,7 @@ __all__ = [
     "ListedRun",
     "MonitorOverview",
     "NewestRun",
+    "RecentLoads",
     "RegionSeries",
     "RunDetail",
     "RunFilter",
@@ -43,6 +45,7 @@ __all__ = [
     "pending_run",
     "phase_series",
     "progress",
+    "recent_loads",
     "recent_runs",
     "result_of",
     "run_detail",

@@ -2,15 +2,18 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from html import unescape
 
 import pytest
 import redis
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
-from pytest_django import Settings
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from backend.accounts.models import AuditEntry
 from backend.alerts.models import Blindness
@@ -20,8 +23,9 @@ from backend.fleet.models import Agent, Region
 from backend.fleet.queries import region_by_token
 from backend.runs.actions import reconcile_organisation
 from backend.runs.tests.factories import NOW, make_agent, make_region
-from backend.web.tests.world import make_world
-from workers.measurement.messages import Heartbeat
+from backend.web.tests import measurements
+from backend.web.tests.world import World, make_world
+from workers.measurement.messages import Heartbeat, Measured, PageMeasurement
 
 pytestmark = pytest.mark.django_db
 
@@ -218,3 +222,64 @@ def test_one_of_two_agents_that_sees_nothing_is_named(signed_in: Client, alice: 
     row.until = now
     row.save()
     assert "has reached none of its sites" not in page(signed_in)
+
+
+DISTURBED = "Other work of its agents&#x27; machines disturbed"
+SEEN = measurements.page(3)
+BUSY = replace(SEEN, vitals=replace(SEEN.vitals, contention_us=5_000_000))
+
+
+def loaded(world: World, *measurements: PageMeasurement) -> None:
+    """Page loads of the last minutes arrive, the newest first."""
+    for minutes, measurement in enumerate(measurements):
+        pending = world.pending("page", scheduled_for=NOW - timedelta(minutes=minutes))
+        world.end(pending, Measured(measurement=measurement))
+
+
+@pytest.mark.parametrize(
+    ("loads", "told"),
+    [
+        ((BUSY, BUSY), ""),
+        ((BUSY, BUSY, BUSY), "3 of the last 3"),
+        ((SEEN, BUSY, SEEN, BUSY, BUSY, SEEN), "3 of the last 6"),
+        ((SEEN, BUSY, SEEN, BUSY, SEEN, SEEN), ""),
+        # What it was like before is no matter.
+        ((*[SEEN] * 6, *[BUSY] * 12), ""),
+    ],
+)
+@pytest.mark.usefixtures("standing_clock")
+def test_a_region_whose_machine_is_busy_says_what_that_means_and_what_to_do(
+    signed_in: Client, world: World, broker: str, loads: tuple[PageMeasurement, ...], told: str
+) -> None:
+    loaded(world, *loads)
+    text = page(signed_in)
+    assert (DISTURBED in text) is bool(told)
+    if told:
+        assert f"{DISTURBED} {told} page loads: these enter no baseline and no rule." in text
+        assert "A machine of its own, more processors or fewer browsers" in text
+
+
+@pytest.mark.usefixtures("standing_clock")
+def test_what_disturbs_one_region_or_another_organisation_is_told_of_no_other(
+    signed_in: Client, client: Client, world: World, charlie: Member, broker: str
+) -> None:
+    make_region("us", world.member.organisation)
+    loaded(world, BUSY, BUSY, BUSY)
+    assert page(signed_in).count(DISTURBED) == 1
+    Region.objects.update(organisation=None)
+    assert page(signed_in).count(DISTURBED) == 1
+    client.force_login(charlie.user)
+    assert DISTURBED not in page(client)
+
+
+@pytest.mark.usefixtures("standing_clock")
+def test_the_page_costs_the_same_statements_for_many_regions(
+    signed_in: Client, world: World, broker: str, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with CaptureQueriesContext(connection) as before:
+        page(signed_in)
+    for number in range(5):
+        make_agent(make_region(f"r{number}", world.member.organisation))
+    loaded(world, BUSY, BUSY, BUSY)
+    with django_assert_num_queries(len(before)):
+        page(signed_in)

@@ -20,8 +20,10 @@ from backend.fleet.credentials import Credentials
 from backend.fleet.models import Region
 from backend.fleet.queries import owned_region, regions_for
 from backend.runs.actions import reconcile_organisation
+from backend.runs.queries import RecentLoads, recent_loads
 from backend.web.access import MemberRequest, needs
 from backend.web.confirm import Question, ask
+from backend.web.disturbed import disturbed_text
 from backend.web.forms.regions import RegionForm
 from backend.web.join import join_command
 from backend.web.queues import queues_of
@@ -103,13 +105,16 @@ def _page(request: MemberRequest, form: RegionForm, status: int = 200) -> HttpRe
     now = timezone.now()
     states = regions_for(request.organisation, now=now)
     blind = blindnesses(now)
-    queues = queues_of([state.region for state in states], now=now)
+    regions = [state.region for state in states]
+    queues = queues_of(regions, now=now)
+    loads = recent_loads(request.organisation, regions, now=now)
     context = {
         "regions": [
             (
                 state,
                 queues[state.region.code] if queues is not None else None,
                 blind.regions.get(state.region.code),
+                _disturbed(loads.get(state.region.pk)),
                 [(one, blind.agents.get((state.region.code, one.agent.name))) for one in state.agents],
             )
             for state in states
@@ -119,6 +124,10 @@ def _page(request: MemberRequest, form: RegionForm, status: int = 200) -> HttpRe
         "section": "regions",
     }
     return render(request, "regions/list.html", context, status=status)
+
+
+def _disturbed(recent: RecentLoads | None) -> str:
+    return "" if recent is None else disturbed_text(recent.disturbed, recent.loads, whose="its agents'")
 
 
 def _credentials(request: MemberRequest, credentials: Credentials) -> HttpResponse:
