@@ -238,7 +238,7 @@ def test_where_agents_cannot_meet_pages_load_as_they_come_and_the_log_says_it_on
     turns = PageTurns(spoil(tmp_path), 1)
     before = sorted(tmp_path.rglob("*"))
     turns.tell()
-    with turns.taken(hurried=False, patience_s=LONG_S), turns.taken(hurried=False, patience_s=LONG_S):
+    with turns.taken(hurried=False, patience_s=0), turns.taken(hurried=False, patience_s=0):
         pass
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
         "pages do not load in turns with those of other agents on this machine"
