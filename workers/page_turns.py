@@ -11,7 +11,6 @@ import fcntl
 import logging
 import os
 import struct
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -25,7 +24,7 @@ log = logging.getLogger(__name__)
 # Who has waited so long loads beside others. All that is ahead usually takes less; where a person waits, one page does.
 LONGEST_WAIT_S, HURRIED_WAIT_S = 120.0, 30.0
 _LOOK_S = 0.1
-# Of a page that loads alone two processors are busy (measured, deploy/SCALING.md).
+# Two pages that begin at once on two processors disturb each other (measured, deploy/SCALING.md).
 _PROCESSORS_A_PAGE = 2
 # Where in the file those wait whom a person waits for, and all others behind them. What lies before are turns.
 _HURRIED, _OTHERS = 1 << 32, 1 << 62
@@ -39,8 +38,8 @@ def pages_at_once(browsers: int) -> int:
 
 
 def usual_folder() -> Path:
-    """Where all agents of this user meet that have the same folder for temporary files."""
-    return Path(tempfile.gettempdir()) / f"firstbyte-pages-{os.geteuid()}"
+    """Where all agents of this user meet. `tempfile` would look for another place where one agent cannot write."""
+    return Path(os.environ.get("TMPDIR") or "/tmp") / f"firstbyte-pages-{os.geteuid()}"
 
 
 def patience_s(request: RunRequest, now: datetime) -> float:

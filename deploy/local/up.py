@@ -22,7 +22,8 @@ _POLL_S = 0.05
 # Longer than all services together are given to become ready, or to stop.
 _START_S = 300.0
 STOP_S = 150.0
-_FIRST_RUNS_S = 60
+# Four pages, one after the other, and two browsers are started for them.
+_FIRST_RUNS_S = 120
 # The folders whose code is at work.
 _RUNS = ("backend", "workers", "deploy")
 
