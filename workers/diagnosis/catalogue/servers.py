@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from workers.diagnosis.catalogue.entry import Setting
-from workers.diagnosis.catalogue.settings import SERVERS
+from workers.diagnosis.catalogue.settings import CDNS, SERVERS
 
 # Products that stand for one of them in the Server header, in small letters.
 _PRODUCTS = {
@@ -17,6 +17,11 @@ _PRODUCTS = {
     "cloudfront": "CloudFront",
     "akamaighost": "Akamai",
     "akamainetstorage": "Akamai",
+    "microsoft-iis": "Windows Server",
+}
+# What is not the site's to set beneath whoever answered: a CDN's system and certificates, Linux beneath Windows.
+_NOT_BENEATH = dict.fromkeys(CDNS, frozenset({"Linux", "Windows Server", "certbot"})) | {
+    "Windows Server": frozenset({"Linux"})
 }
 _COMMENT = re.compile(r"\([^()]*\)")
 
@@ -25,12 +30,13 @@ def setting_for(settings: Sequence[Setting], server: str | None) -> str | None:
     """What to write in whoever answers so in its Server header. Of one that is known and needs another that is not,
     none; where nobody knows who answers, the first for an example."""
     name = _known(server)
-    fitting = next((one for one in settings if one.server == name), None)
-    if fitting is None and name is not None:
-        fitting = next((one for one in settings if one.server not in SERVERS), None)
+    possible = [one for one in settings if one.server not in _NOT_BENEATH.get(name or "", ())]
+    fitting = next((one for one in possible if one.server == name), None)
+    if fitting is None and name in SERVERS:
+        fitting = next((one for one in possible if one.server not in SERVERS), None)
     if fitting is not None:
         return f"{fitting.server}: {fitting.setting}"
-    return _example(settings) if name is None else None
+    return None if name in SERVERS else _example(possible)
 
 
 def _example(settings: Sequence[Setting]) -> str | None:

@@ -285,3 +285,29 @@ def test_what_lies_beneath_a_server_is_set_for_all_of_them(server: str | None) -
     assert told is not None
     assert told.startswith("Linux: ")
     assert setting_for((), server) is None
+
+
+@pytest.mark.parametrize(
+    ("id", "server", "whose"),
+    [
+        (FindingId.TCP_IW_SMALL, "Microsoft-IIS/10.0", "Windows Server"),
+        (FindingId.TCP_IDLE_RESTART, "cloudflare", None),
+        (FindingId.TLS_CERT_NAME_MISMATCH, "CloudFront", None),
+        (FindingId.PAGE_LCP_LATE, "cloudflare", "HTML"),
+        (FindingId.TLS_CERT_NAME_MISMATCH, "Apache", "certbot"),
+        (FindingId.TLS_KEY_COST, "Caddy", "Caddy"),
+        (FindingId.TLS_CERT_EXPIRED, "Apache", "Apache"),
+    ],
+)
+def test_what_cannot_be_set_beneath_whoever_answered_is_not_told(id: FindingId, server: str, whose: str | None) -> None:
+    """The machines and the certificates of a CDN are not the site's, and Linux is not beneath Windows."""
+    told = setting_for(entry(id).settings, server)
+    assert (None if told is None else told.partition(":")[0]) == whose
+
+
+@pytest.mark.parametrize("id", [FindingId.TLS_CERT_EXPIRED, FindingId.TLS_CERT_EXPIRING])
+def test_whoever_renews_a_certificate_has_its_own_server_load_it(id: FindingId) -> None:
+    told = {server: setting_for(entry(id).settings, server) or "" for server in ("nginx", "Apache", "Caddy")}
+    assert "reload nginx" in told["nginx"]
+    assert "reload apache2" in told["Apache"]
+    assert "certbot" not in told["Caddy"]

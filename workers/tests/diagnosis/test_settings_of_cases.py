@@ -64,7 +64,7 @@ def test_where_it_is_on_already_or_would_not_help_no_setting_is_told(finding: Fi
 def test_a_chain_of_ecdsa_already_can_still_be_compressed() -> None:
     rsa, ecdsa = (found(FindingId.TLS_CHAIN_EXCEEDS_IW, key_type=key_type) for key_type in ("RSA", "EC"))
 
-    assert [one.server for one in settings_of(rsa)] == ["certbot", "nginx"]
+    assert [one.server for one in settings_of(rsa)] == ["certbot", "Caddy", "nginx"]
     assert [one.server for one in settings_of(ecdsa)] == ["nginx"]
 
 
@@ -72,4 +72,8 @@ def test_what_speaks_no_tls_1_3_cannot_compress_its_certificates() -> None:
     old = [found(FindingId.TLS_CHAIN_EXCEEDS_IW, key_type=key_type, version="TLSv1.2") for key_type in ("RSA", "EC")]
     new = found(FindingId.TLS_CHAIN_EXCEEDS_IW, key_type="EC", version="TLSv1.3")
 
-    assert [[one.server for one in settings_of(finding)] for finding in (*old, new)] == [["certbot"], [], ["nginx"]]
+    assert [[one.server for one in settings_of(finding)] for finding in (*old, new)] == [
+        ["certbot", "Caddy"],
+        [],
+        ["nginx"],
+    ]
