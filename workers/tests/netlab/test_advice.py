@@ -1,0 +1,51 @@
+"""What findings advise is tried on the servers that they name: these take it where it says, and what was told is gone.
+
+A new setting of the catalogue is tried as soon as it is there.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workers.diagnosis.catalogue import Setting, entry
+from workers.measurement.finding import FindingId as Id
+from workers.shaping.cable import make_home
+from workers.shaping.namespace import Namespace
+from workers.tests.netlab.advice import Statement, statements
+from workers.tests.netlab.advised import SERVERS, Site, complaint, installed, written
+from workers.tests.netlab.chains import Recipe, Vault
+from workers.tests.netlab.network import NAME
+
+ADVICE = [(id, one) for id in Id for one in entry(id).settings if one.server in SERVERS and statements(one)]
+
+
+@pytest.fixture(scope="module")
+def vault(tmp_path_factory: pytest.TempPathFactory) -> Vault:
+    return Vault(tmp_path_factory.mktemp("vault"))
+
+
+@pytest.fixture(scope="module")
+def network() -> Iterator[Namespace]:
+    """Where all ports are free, also those that only root may take elsewhere."""
+    with Namespace("advice") as namespace:
+        make_home(namespace)
+        namespace.sysctl("net.ipv4.ip_unprivileged_port_start", 0)
+        yield namespace
+
+
+@pytest.mark.parametrize(("id", "setting"), ADVICE, ids=[f"{id}-{one.server}" for id, one in ADVICE])
+def test_a_server_takes_its_settings_where_they_say_that_they_stand(
+    id: Id, setting: Setting, tmp_path: Path, vault: Vault, network: Namespace
+) -> None:
+    """What it does not know must say that a later version does; the rest it takes without that."""
+    site = Site(folder=tmp_path, chain=vault.chain(Recipe(names=(NAME,))))
+    told = statements(setting)
+
+    def refused(found: list[Statement]) -> str | None:
+        return network.call(lambda: complaint(setting.server, written(site, found)))
+
+    if (why := refused(told)) is not None:
+        known = [one for one in told if not one.is_newer(installed(setting.server), installed("OpenSSL"))]
+        assert known != told, why
+        assert refused(known) is None
