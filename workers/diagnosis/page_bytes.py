@@ -27,7 +27,8 @@ MAX_NEEDED = 0.5
 MIN_PICTURE_BYTES = 20_000
 _MIN_RATE_BYTES = 10_000
 _NAMED = 5
-_TEXTS = frozenset(
+# Beside text/*, and what ends with +xml or +json.
+TEXTS = frozenset(
     {
         "application/javascript",
         "application/x-javascript",
@@ -169,4 +170,4 @@ def _is_text(mime_type: str) -> bool:
     kind = mime_type.partition(";")[0].strip().lower()
     if kind in _STREAMS:
         return False
-    return kind.startswith("text/") or kind.endswith(("+xml", "+json")) or kind in _TEXTS
+    return kind.startswith("text/") or kind.endswith(("+xml", "+json")) or kind in TEXTS

@@ -46,10 +46,12 @@ _WINDOWS_FILTER = (
 # What the finding of texts that are not compressed may name, beside text/html.
 _TEXTS = (
     "text/css text/plain text/xml text/javascript application/javascript",
-    "application/x-javascript application/json application/manifest+json",
-    "application/xml application/wasm image/svg+xml",
-    "font/otf font/ttf font/sfnt application/vnd.ms-fontobject",
+    "application/x-javascript application/json application/manifest+json image/svg+xml",
+    "application/xml application/rss+xml application/atom+xml application/ld+json",
+    "application/wasm font/otf font/ttf font/sfnt application/vnd.ms-fontobject",
 )
+# Of a response matcher, whose values may have stars.
+_CADDY_TEXTS = ("text/*", "*javascript*", "*json*", "application/xml*", "*+xml*", *_TEXTS[-1].split())
 _CADDY_PROTOCOLS = "{\n    servers {\n        protocols h1 h2 h3\n    }\n}"
 
 
@@ -238,7 +240,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         caddy=f"{{\n    servers {{\n        timeouts {{\n            idle 2m\n        }}\n    }}\n}}  ({_CADDY_HEAD})",
     ),
     FindingId.HTTP_H2_MISSING: _settings(
-        nginx="http2 on;  (before 1.25.1: listen 443 ssl http2;)",
+        nginx="http2 on;  (1.25.1; before that, listen 443 ssl http2;)",
         apache="Protocols h2 http/1.1  (mod_http2, not with the prefork MPM)",
         haproxy=_HAPROXY_ALPN,
         caddy=f"{_CADDY_PROTOCOLS}  (the default; {_CADDY_HEAD})",
@@ -293,7 +295,9 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         + "  (mod_brotli, mod_deflate, mod_filter)",
         haproxy="compression algo gzip  (in the frontend)\n"
         + "\n".join(f"compression type {one}  (in the frontend)" for one in ("text/html", *_TEXTS)),
-        caddy="encode zstd gzip",
+        caddy="encode zstd gzip {\n    match {\n"
+        + "".join(f"        header Content-Type {one}\n" for one in _CADDY_TEXTS)
+        + "    }\n}",
         cloudfront="Compress: true  (cache policy: EnableAcceptEncodingGzip, EnableAcceptEncodingBrotli)",
     ),
     FindingId.PAGE_UNCACHED: _settings(

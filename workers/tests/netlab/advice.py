@@ -40,7 +40,8 @@ _REMARK = re.compile(r"  \((?P<words>.+)\)$")
 # No line to write, but what a server does or which one is needed.
 _TOLD = re.compile(r"by itself|^version ")
 _OF_SHELL = re.compile(r"^(openssl|for|cat|certbot|systemctl) ")
-_VERSION = re.compile(r"(?P<of>OpenSSL )?(?P<number>\d+(?:\.\d+)+)")
+# Since when a line is known, and not what is said of others.
+_VERSION = re.compile(r"(?<!since )\b(?P<of>OpenSSL )?(?P<number>\d+(?:\.\d+)+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

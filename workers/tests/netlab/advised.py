@@ -9,7 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from workers.tests.netlab.advice import Spot, Statement, version
+from workers.diagnosis.catalogue import Setting
+from workers.tests.netlab.advice import Spot, Statement, statements, version
 from workers.tests.netlab.chains import Chain
 from workers.tests.netlab.network import NAME
 from workers.tests.netlab.nginx import SEARCH_PATH
@@ -51,7 +52,6 @@ class Site:
 _NGINX = """\
 {http}
 default_type text/html;
-types {{ text/html html; {types} }}
 server {{
   listen 443 ssl;
   {certificate}
@@ -75,7 +75,6 @@ def _nginx(site: Site, words: Sequence[str]) -> list[str]:
     secure = site.at(Spot.SECURE)
     text = _NGINX.format(
         http=site.at(Spot.HTTP),
-        types=" ".join(f"{kind} {end};" for end, kind in TYPES.items()),
         certificate="" if "ssl_certificate " in secure else f"ssl_certificate {site.chain.chain_file};",
         key=site.chain.key_file,
         secure=secure,
@@ -102,13 +101,14 @@ DefaultRuntimeDir {folder}
 Mutex file:{folder}
 ErrorLog {folder}/error.log
 {modules}
-TypesConfig {folder}/types
+TypesConfig /dev/null
+DirectoryIndex index.html
 StartServers 1
 Listen 80
 {main}
 <VirtualHost *:443>
   SSLEngine on
-  SSLCertificateFile {chain}
+  {certificate}
   SSLCertificateKeyFile {key}
   {serve}
   {secure}
@@ -126,17 +126,16 @@ _AS_NOBODY = ("unshare", "--user", "--map-user=65534", "--map-group=65534")
 
 
 def _apache(site: Site, words: Sequence[str]) -> list[str]:
-    site.write("types", "".join(f"{kind} {end}\n" for end, kind in {"html": "text/html", **TYPES}.items()))
-    main = site.at(Spot.MAIN)
+    main, secure = site.at(Spot.MAIN), site.at(Spot.SECURE)
     text = _APACHE.format(
         folder=site.folder,
         name=NAME,
         modules="\n".join(f"LoadModule {one}_module {_APACHE_FOLDER}/mod_{one}.so" for one in _APACHE_MODULES),
         main=main if "Listen " in main else f"{main}\nListen 443",
-        chain=site.chain.chain_file,
+        certificate="" if "SSLCertificateFile " in secure else f"SSLCertificateFile {site.chain.chain_file}",
         key=site.chain.key_file,
         serve=f"ProxyPass / http://{_ORIGIN}/" if site.proxied else f"DocumentRoot {site.pages}",
-        secure=site.at(Spot.SECURE),
+        secure=secure,
         plain=site.at(Spot.PLAIN),
         pages=site.pages,
     )
@@ -203,10 +202,6 @@ def _caddy(site: Site, words: Sequence[str]) -> list[str]:
     return ["env", *home, "caddy", *words, "--adapter", "caddyfile", "--config", file]
 
 
-# The endings of files of each type that a finding of uncompressed texts may name, by which the servers know them.
-TYPES = {"css": "text/css", "js": "text/javascript"}
-
-
 class _Program(NamedTuple):
     """How a server is configured and called, the words by which it judges or runs that, and what tells its version."""
 
@@ -247,6 +242,11 @@ def installed(server: str) -> tuple[int, ...]:
     found = _NUMBER.search(done.stdout + done.stderr)
     assert found is not None, done
     return version(found[0])
+
+
+def known(setting: Setting) -> list[Statement]:
+    """Those of its statements that what is installed knows, by what they say themselves."""
+    return [one for one in statements(setting) if not one.is_newer(installed(setting.server), installed("OpenSSL"))]
 
 
 def written(site: Site, found: Iterable[Statement]) -> Site:

@@ -125,9 +125,7 @@ class Estate:
         return folder
 
     def _run(self, command: Sequence[str]) -> None:
-        program = shutil.which(command[0], path=SEARCH_PATH)
-        assert program is not None, f"{command[0]} is not installed"
-        self._lab.run_server([program, *command[1:]])
+        self._lab.run_server(located(command))
 
     def _start_process(self, priority: int) -> None:
         plan = Plan(
@@ -177,6 +175,13 @@ class Estate:
         if site.sibling is not None:
             siblings = [replace(secure, address=self._sibling(name), same_keys=site.sibling.shares_keys)]
         return [secure, *siblings, Listening(address=address, port=80, conduct=moved)]
+
+
+def located(command: Sequence[str]) -> list[str]:
+    """The command with the path of its program."""
+    program = shutil.which(command[0], path=SEARCH_PATH)
+    assert program is not None, f"{command[0]} is not installed"
+    return [program, *command[1:]]
 
 
 def _lacks_quic(site: Served) -> bool:
