@@ -64,12 +64,15 @@ _ECDSA = _settings(certbot="certbot certonly --key-type ecdsa -d www.example.org
 _RENEWAL = _settings(
     nginx='certbot renew --deploy-hook "systemctl reload nginx"',
     apache='certbot renew --deploy-hook "systemctl reload apache2"  (httpd where it is called so)',
-    haproxy="certbot renew --deploy-hook /etc/haproxy/renewed  (a script of these two lines)\n"
+    haproxy="certbot renew --deploy-hook /etc/haproxy/renewed  (an executable script of these two lines)\n"
     'cat "$RENEWED_LINEAGE/privkey.pem" "$RENEWED_LINEAGE/fullchain.pem" > /etc/haproxy/site.pem\n'
     "systemctl reload haproxy",
     caddy="renews certificates by itself",
 )
-COMPRESSION = _settings(nginx="ssl_certificate_compression on;  (1.29.1, OpenSSL 3.2)")
+# Chrome takes brotli alone (RFC 8879, 7.3, has three).
+COMPRESSION = _settings(
+    nginx="ssl_certificate_compression on;  (1.29.1, OpenSSL 3.2; for Chrome one built with brotli, unlike Debian's)"
+)
 SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.DNS_CNAME_CHAIN: _settings(cloudflare="DNS setting flatten_all_cnames: true  (on paid plans)"),
     FindingId.IPV6_BROKEN_OR_SLOW: _settings(
@@ -200,11 +203,11 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     ),
     FindingId.TLS_CERT_FLUSH_STALL: _settings(nginx="version 1.5.6 or later"),
     FindingId.TCP_IW_SMALL: _settings(
-        linux="ip route change default via GATEWAY dev DEVICE initcwnd 10",
+        linux="ip route change $(ip route show default) initcwnd 10  (and with ip -6; until the next start)",
         windows=f"Set-NetTCPSetting -SettingName InternetCustom -InitialCongestionWindowMss 10\n{_WINDOWS_FILTER}",
     ),
     FindingId.TCP_IDLE_RESTART: _settings(
-        linux="sysctl -w net.ipv4.tcp_slow_start_after_idle=0",
+        linux="sysctl -w net.ipv4.tcp_slow_start_after_idle=0  (for IPv6 too; until the next start)",
         windows=f"Set-NetTCPSetting -SettingName InternetCustom -CwndRestart False\n{_WINDOWS_FILTER}",
     ),
     FindingId.TCP_NAGLE_DELAYED_ACK: _settings(

@@ -34,6 +34,7 @@ _SPOTS: Mapping[str, Mapping[str, Spot]] = {
         "a section of its own": Spot.SECTION,
     },
     "Caddy": {"at the head of the Caddyfile": Spot.HEAD, "": Spot.SECURE},
+    "Linux": {"": Spot.SHELL},
 }
 # What a line may end with: two spaces, then words in brackets about it.
 _REMARK = re.compile(r"  \((?P<words>.+)\)$")

@@ -3,6 +3,7 @@
 A new setting of the catalogue is tried as soon as it is there.
 """
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from workers.tests.netlab.advice import Statement, statements
 from workers.tests.netlab.advised import SERVERS, Site, complaint, known, written
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.network import NAME
+from workers.tests.netlab.nginx import SEARCH_PATH
 
 ADVICE = [(id, one) for id in Id for one in entry(id).settings if one.server in SERVERS and statements(one)]
 
@@ -48,3 +50,23 @@ def test_a_server_takes_its_settings_where_they_say_that_they_stand(
     if (why := refused(told)) is not None:
         assert known(setting) != told, why
         assert refused(known(setting)) is None
+
+
+def test_linux_takes_its_settings(network: Namespace) -> None:
+    """The route is as a DHCP client makes it: with a metric, without which it is not found."""
+    route = "default via 192.0.2.1 dev lo proto dhcp src 192.0.2.2 metric 100"
+    network.call(lambda: shell("ip address add 192.0.2.2/24 dev lo", f"ip route add {route} initcwnd 4"))
+    network.sysctl("net.ipv4.tcp_slow_start_after_idle", 1)
+
+    told = [one for id in (Id.TCP_IW_SMALL, Id.TCP_IDLE_RESTART) for one in entry(id).settings if one.server == "Linux"]
+    network.call(lambda: shell(*(statement.text for one in told for statement in statements(one))))
+
+    shown = network.call(lambda: shell("ip route show default", "sysctl -n net.ipv4.tcp_slow_start_after_idle"))
+    assert shown.split("\n")[:2] == [f"{route} initcwnd 10 ", "0"]
+
+
+def shell(*lines: str) -> str:
+    """What it answers to these, each of which must do."""
+    done = subprocess.run(["sh", "-ec", "\n".join(lines)], env={"PATH": SEARCH_PATH}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
