@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from workers.diagnosis.case import REPEATS, Case, Rule, Verdicts
 from workers.diagnosis.chains import Chain, of_use, total_bytes
+from workers.diagnosis.compression import OFFERED_BY, compression_offers
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.handshakes import chain_exceeds_iw
 from workers.diagnosis.tls_visits import chain_of, completed, judged_chain
@@ -37,12 +38,6 @@ _HEARD_RTT = 0.5
 # A datagram that begins a handshake has so many bytes at least (RFC 9000, 14.1): what is less tells what has come.
 _LEAST_INITIAL_BYTES = 1_200
 _TOLD = 4
-# Who asks for it in their hello, as captured from each.
-_OFFERED_BY = {
-    CertificateCompression.ZLIB: ("Safari", "Firefox"),
-    CertificateCompression.BROTLI: ("Chrome", "Firefox"),
-    CertificateCompression.ZSTD: ("Firefox",),
-}
 
 
 def chain_large(case: Case) -> Verdicts:
@@ -187,7 +182,7 @@ def compression_broken(case: Case) -> Verdicts:
         confidence=Confidence.HIGH,
         evidence=facts(
             algorithm=spoilt[0],
-            offered_by=_OFFERED_BY[spoilt[0]],
+            offered_by=OFFERED_BY[spoilt[0]],
             seen=seen(len(spoilt), len(tried)),
         ),
     )
@@ -201,12 +196,6 @@ def _spoilt(trial: TrialEvidence) -> CertificateCompression | None:
 def worth_compressing_bytes(case: Case) -> int:
     """Chains that are no longer gain nothing."""
     return QUIC_FIRST_FLIGHT_BYTES if completed(case.evidence.of(Trial.HTTP3)) else LARGE_CHAIN_BYTES
-
-
-def compression_offers(case: Case) -> tuple[Handshake, ...]:
-    """Handshakes in which the server could have compressed its certificates, and sent some."""
-    made = completed(case.evidence.of(Trial.COMPRESSED))
-    return tuple(one for one in made if one.certificate_message_bytes is not None)
 
 
 def _uncompressed(case: Case, shaken: Handshake, chain: Chain, times: int) -> Finding:

@@ -2,9 +2,10 @@
 
 from datetime import UTC, datetime, timedelta
 
-from workers.diagnosis.chain_sizes import compression_offers, worth_compressing_bytes
+from workers.diagnosis.chain_sizes import worth_compressing_bytes
 from workers.diagnosis.chains import total_bytes
 from workers.diagnosis.checks import Judged, Told, no, not_applicable, unknown, yes
+from workers.diagnosis.compression import compression_offers
 from workers.diagnosis.facts import seen
 from workers.diagnosis.key_exchange import is_hybrid
 from workers.diagnosis.resumption import (

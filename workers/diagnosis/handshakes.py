@@ -8,6 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, rtt_of
+from workers.diagnosis.compression import spared_browsers
 from workers.diagnosis.flights import Gap, handshake_turns, mss_of, packet_time_us
 from workers.diagnosis.gaps import (
     USUAL_WINDOW,
@@ -38,6 +39,8 @@ from workers.measurement.thresholds import LEAST_RTT
 _STEADY = 0.5
 # The content type of all that is sealed in TLS 1.3 (RFC 8446, 5.2).
 _SEALED = 23
+# Whose browser it is: no more than a part of visitors come with any other.
+_MOST_VISITORS = "Chrome"
 # What a delayed acknowledgement adds at least to a wait for it (Linux delays by 40 ms).
 _LEAST_DELAY_US = 25_000
 
@@ -124,12 +127,18 @@ def chain_exceeds_iw(case: Case) -> Verdicts:
 
 
 def _too_long(case: Case, sure: Sure[tuple[KnownGap, ...]], saving_us: int) -> Finding:
-    """With what tells how to shorten it: the kind of the server's key, and the version."""
+    """With what tells how to shorten it: the kind of the server's key, and the version. Where browsers are sent it
+    compressed, so that it fits, the round trip is that of others.
+    """
     told, key = _paused(FindingId.TLS_CHAIN_EXCEEDS_IW, sure, sure.confidence), server_key(case)
     key_type = fact("key_type", None if key is None else key.key_type)
     versions = {trial.handshake.version for trial in sure.trials if trial.handshake is not None}
     version = fact("version", versions.pop() if len(versions) == 1 else None)
-    return replace(told, saving_us=saving_us, evidence=(*told.evidence, key_type, version))
+    spared = spared_browsers(case, max(gaps[0].gap.bytes_after for gaps in sure.seen))
+    evidence = (*told.evidence, key_type, version, fact("compressed_for", spared or None))
+    if _MOST_VISITORS in spared:
+        return replace(told, severity=Severity.LOW, saving_us=None, evidence=evidence)
+    return replace(told, saving_us=saving_us, evidence=evidence)
 
 
 def _rest_us(gaps: tuple[KnownGap, ...]) -> int:

@@ -9,6 +9,10 @@ TITLES: Mapping[FindingId, Mapping[str, str]] = {
         Severity.HIGH: "IPv6 is broken",
         Severity.MEDIUM: "IPv6 is slower than IPv4",
     },
+    FindingId.TLS_CHAIN_EXCEEDS_IW: {
+        Severity.HIGH: "The certificate chain does not fit into the first window",
+        Severity.LOW: "The chain fits into the first window compressed only",
+    },
     FindingId.HTTP_KEEPALIVE_OFF: {
         Severity.HIGH: "The server closes the connection after each answer",
         Severity.LOW: "HTTP/1.1 connections are closed after each answer",

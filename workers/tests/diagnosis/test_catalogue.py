@@ -33,6 +33,7 @@ def test_titles_tell_causes_apart() -> None:
 @pytest.mark.parametrize(
     ("id", "severity", "title"),
     [
+        (FindingId.TLS_CHAIN_EXCEEDS_IW, Severity.LOW, "The chain fits into the first window compressed only"),
         (FindingId.HTTP_KEEPALIVE_OFF, Severity.HIGH, entry(FindingId.HTTP_KEEPALIVE_OFF).title),
         (FindingId.HTTP_KEEPALIVE_OFF, Severity.LOW, "HTTP/1.1 connections are closed after each answer"),
         (FindingId.HTTP_H2_MISSING, Severity.MEDIUM, "HTTP/2 is missing"),

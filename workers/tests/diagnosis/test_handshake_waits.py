@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from workers.diagnosis import handshakes, transport
-from workers.measurement.evidence import Direction, TcpState, Trial, TrialEvidence
-from workers.measurement.finding import Confidence, NotJudgedReason
+from workers.measurement.evidence import CertificateCompression as Compression
+from workers.measurement.evidence import Direction, ProbeEvidence, TcpState, Trial, TrialEvidence
+from workers.measurement.finding import Confidence, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, facts, found, left_open
 from workers.tests.diagnosis.path import Path
@@ -40,6 +41,44 @@ def test_a_chain_that_is_too_long_is_told_with_the_version_which_decides_whether
     long = deep(Path(rtt_ms=150), replace(PAGE, handshake_bytes=20_000, version=version))
     told = found(RULES, long)[Id.TLS_CHAIN_EXCEEDS_IW]
     assert facts(told)["version"] == version
+
+
+def compressed(evidence: ProbeEvidence, *answers: tuple[Compression | None, int]) -> ProbeEvidence:
+    """With connections that offer to take certificates compressed: how they came, and how much smaller."""
+    usual = evidence.of(Trial.FULL)[0]
+    assert usual.handshake is not None
+    hands = [
+        replace(
+            usual.handshake,
+            certificate_message_bytes=18_000 - spared_bytes,
+            certificate_inflated_bytes=None if how is None else 18_000,
+            certificate_compression=how,
+        )
+        for how, spared_bytes in answers
+    ]
+    made = [replace(usual, trial=Trial.COMPRESSED, handshake=one, exchanges=()) for one in hands]
+    return replace(evidence, trials=(*evidence.trials, *made))
+
+
+@pytest.mark.parametrize(
+    ("answers", "spared", "severity"),
+    [
+        ([(Compression.BROTLI, 9_000)], ("Chrome", "Firefox"), Severity.LOW),
+        ([(Compression.ZLIB, 9_000)], ("Safari", "Firefox"), Severity.HIGH),
+        # Not by enough, now and then only, in one way and another, and not at all.
+        ([(Compression.BROTLI, 3_000)], None, Severity.HIGH),
+        ([(None, 0), (Compression.BROTLI, 9_000)], None, Severity.HIGH),
+        ([(Compression.BROTLI, 9_000), (Compression.ZLIB, 9_000)], None, Severity.HIGH),
+        ([], None, Severity.HIGH),
+    ],
+)
+def test_a_chain_that_fits_compressed_costs_those_alone_who_do_not_take_it_so(
+    answers: list[tuple[Compression | None, int]], spared: tuple[str, ...] | None, severity: Severity
+) -> None:
+    long = compressed(deep(Path(rtt_ms=150), replace(PAGE, handshake_bytes=20_000)), *answers)
+    told = found(RULES, long)[Id.TLS_CHAIN_EXCEEDS_IW]
+    assert (facts(told)["compressed_for"], told.severity) == (spared, severity)
+    assert (told.saving_us is None) is (severity is Severity.LOW)
 
 
 def filled_up(trial: TrialEvidence, certificate_bytes: int, record_bytes: int) -> TrialEvidence:
