@@ -5,7 +5,7 @@ What servers behind them do, and faults of timing, have twins in the matrix.
 
 import socket
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,6 +17,7 @@ import pytest
 from workers.diagnosis.catalogue import Setting, entry
 from workers.diagnosis.diagnose import diagnose
 from workers.diagnosis.page_bytes import TEXTS
+from workers.measurement.finding import Finding, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.netlab.advice import Spot
 from workers.tests.netlab.advised import ORIGIN_PORT, SERVERS, Lines, Site, command, known, written
@@ -72,7 +73,8 @@ def findings(tmp_path_factory: pytest.TempPathFactory, vault: Vault) -> Mapping[
     folders = [tmp_path_factory.mktemp("site") for _ in cases]
     with ThreadPoolExecutor(len(cases)) as pool:
         asked = pool.map(lambda case, folder: found(case[0], folder, vault, mended=case[1]), cases, folders)
-        return {(fault.name, mended): ids for (fault, mended), ids in zip(cases, asked, strict=True)}
+        named = [frozenset(one.id for one in findings) for findings in asked]
+        return {(fault.name, mended): ids for (fault, mended), ids in zip(cases, named, strict=True)}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=[fault.name for fault in FAULTS])
@@ -81,6 +83,13 @@ def test_the_setting_that_a_finding_tells_cures_it(
 ) -> None:
     assert fault.id in findings[fault.name, False]
     assert fault.id not in findings[fault.name, True]
+
+
+def test_browsers_are_spared_where_only_http2_keeps_its_connections(tmp_path: Path, vault: Vault) -> None:
+    """Apache's word on keeping connections is one on HTTP/1.1 alone."""
+    lines = {Spot.SECURE: ["KeepAlive Off", "Protocols h2 http/1.1"]}
+    findings = found(Fault(Id.HTTP_KEEPALIVE_OFF, "Apache", lines), tmp_path, vault, mended=False)
+    assert [one.severity for one in findings if one.id is Id.HTTP_KEEPALIVE_OFF] == [Severity.LOW]
 
 
 @pytest.mark.parametrize("server", sorted(SERVERS))
@@ -98,7 +107,7 @@ def test_texts_that_a_finding_names_come_compressed_and_are_kept(server: str, tm
     assert [one for one, head in heads.items() if "max-age=31536000" not in head or "no-store" in head] == []
 
 
-def found(fault: Fault, folder: Path, vault: Vault, *, mended: bool) -> frozenset[Id]:
+def found(fault: Fault, folder: Path, vault: Vault, *, mended: bool) -> Sequence[Finding]:
     chain = vault.chain(Recipe(names=(NAME,)))
     site = Site(folder=folder, chain=chain, lines=fault.lines, proxied=fault.server == "HAProxy")
     if mended:
@@ -111,7 +120,7 @@ def found(fault: Fault, folder: Path, vault: Vault, *, mended: bool) -> frozense
         start(lab, fault.server, site)
         measurement = probe(lab, f"https://{NAME}/")
     assert measurement.evidence is not None
-    return frozenset(one.id for one in diagnose(measurement.evidence, measurement.hops).findings)
+    return diagnose(measurement.evidence, measurement.hops).findings
 
 
 def told(id: Id, server: str) -> Setting:
