@@ -37,6 +37,10 @@ class StubService:
         self.port: int = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
 
+    def arrived(self, run_id: UUID) -> list[object]:
+        """What came of a run, each time that it came."""
+        return [result.outcome for result in self.results if result.run_id == run_id]
+
     @contextmanager
     def running(self) -> Iterator["StubService"]:
         thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})

@@ -4,11 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from uuid import UUID
 
 import pytest
 
@@ -23,20 +21,10 @@ from workers.tests.stub_service import StubService
 from workers.tests.waiting import undisturbed, wait_for
 
 
-def arrived(service: StubService, run_id: UUID) -> list[object]:
-    return [result.outcome for result in service.results if result.run_id == run_id]
-
-
-def probed(broker: Broker, service: StubService) -> object:
-    """What comes of a probe that is asked for now."""
-    run_id = broker.publish(due_request(kind=Kind.PROBE))
-    return wait_for(lambda: arrived(service, run_id), "the probe's result")[0]
-
-
 def test_a_probe_goes_from_the_queue_to_the_service(agent: Agent, broker: Broker, service: StubService) -> None:
     agent.start()
     run_id = broker.publish(due_request())
-    [outcome] = wait_for(lambda: arrived(service, run_id), "the result")
+    [outcome] = wait_for(lambda: service.arrived(run_id), "the result")
     assert isinstance(outcome, Measured)
     wait_for(lambda: broker.unacknowledged() == 0, "the message to be acknowledged")
     wait_for(lambda: not list((agent.spool_dir / "results").iterdir()), "the spool to be empty")
@@ -45,7 +33,7 @@ def test_a_probe_goes_from_the_queue_to_the_service(agent: Agent, broker: Broker
 def test_a_page_brings_its_pictures_before_its_result(agent: Agent, broker: Broker, service: StubService) -> None:
     agent.start()
     run_id = broker.publish(due_request(kind=Kind.PAGE))
-    wait_for(lambda: arrived(service, run_id), "the result")
+    wait_for(lambda: service.arrived(run_id), "the result")
     paths = {kind: routes.PICTURE_PATH.format(kind=kind, run_id=run_id) for kind in PictureKind}
     assert {kind: service.pictures[path][1] for kind, path in paths.items()} == PICTURES
     posts = [path for path in service.seen if "heartbeat" not in path]
@@ -62,7 +50,7 @@ def test_a_person_who_waits_sees_progress_and_the_schedule_does_not_stand_in_the
         broker.publish(due_request("/sleep/600", kind=Kind.PAGE))
     wait_for(agent.held, "the schedule's page to load")
     run_id = broker.publish(due_request(kind=Kind.PAGE, urgent=True))
-    wait_for(lambda: arrived(service, run_id), "the urgent result")
+    wait_for(lambda: service.arrived(run_id), "the urgent result")
     wait_for(lambda: len(service.progress) == 2, "its progress")
     assert [told.stage for told in service.progress] == [ProgressStage.STARTING, ProgressStage.CONNECTING]
     assert {told.run_id for told in service.progress} == {run_id}
@@ -92,7 +80,7 @@ def test_a_gates_run_does_not_wait_behind_the_schedule(
         broker.publish(due_request("/sleep/600", kind=kind))
     wait_for(agent.held, "one of the schedule to begin")
     run_id = broker.publish(due_request(kind=kind), lane=Lane.GATE)
-    wait_for(lambda: arrived(service, run_id), "the gate's result")
+    wait_for(lambda: service.arrived(run_id), "the gate's result")
     assert len(service.results) == 1
     assert service.progress == []
 
@@ -102,7 +90,7 @@ def test_what_expired_in_the_queue_is_missed_and_not_measured(
 ) -> None:
     run_id = broker.publish(due_request(expires_at=datetime.now(UTC) - timedelta(seconds=1)))
     agent.start()
-    [outcome] = wait_for(lambda: arrived(service, run_id), "the result")
+    [outcome] = wait_for(lambda: service.arrived(run_id), "the result")
     assert isinstance(outcome, Missed)
     assert outcome.reason == "late"
     assert agent.executions() == []
@@ -111,7 +99,7 @@ def test_what_expired_in_the_queue_is_missed_and_not_measured(
 def test_a_fault_of_ours_is_a_result_with_a_reference(agent: Agent, broker: Broker, service: StubService) -> None:
     agent.start()
     run_id = broker.publish(due_request("/raise"))
-    [outcome] = wait_for(lambda: arrived(service, run_id), "the result")
+    [outcome] = wait_for(lambda: service.arrived(run_id), "the result")
     assert isinstance(outcome, Failed)
     assert outcome.failure.kind == "internal_error"
     assert outcome.failure.detail.rpartition(" ")[2] in agent.log
@@ -124,7 +112,7 @@ def test_a_message_that_cannot_be_read_is_dropped_and_the_next_is_measured(
     for rubbish in ("no json", '{"kind":"run_request","version":99,"body":{}}', {"a": 1}, None, 7, "\ud800"):
         broker.publish(due_request(), envelope=rubbish if rubbish is not None else [])
     run_id = broker.publish(due_request())
-    wait_for(lambda: arrived(service, run_id), "the result")
+    wait_for(lambda: service.arrived(run_id), "the result")
     wait_for(lambda: broker.unacknowledged() == 0, "all messages to be acknowledged")
     assert len(agent.executions()) == 1
     assert agent.log.count("cannot be read") == 6
@@ -135,10 +123,10 @@ def test_a_message_that_comes_twice_is_measured_once(agent: Agent, broker: Broke
     request = due_request("/sleep/1")
     broker.publish(request)
     broker.publish(request)
-    wait_for(lambda: arrived(service, request.run_id), "the result")
+    wait_for(lambda: service.arrived(request.run_id), "the result")
     broker.publish(request)
     last = broker.publish(due_request())
-    wait_for(lambda: arrived(service, last), "the run after it")
+    wait_for(lambda: service.arrived(last), "the run after it")
     assert agent.executions().count(str(request.run_id)) == 1
 
 
@@ -167,9 +155,9 @@ def test_a_killed_process_is_replaced_and_its_run_is_no_longer_named(
     os.kill(agent.process_of(killed.run_id), signal.SIGKILL)
     wait_for(lambda: agent.held() == [str(kept.run_id)], "the dead run to be forgotten")
     after = broker.publish(due_request())
-    wait_for(lambda: arrived(service, after), "a run after the death")
+    wait_for(lambda: service.arrived(after), "a run after the death")
     assert Path(f"/proc/{page_process}").exists()
-    assert arrived(service, killed.run_id) == []
+    assert service.arrived(killed.run_id) == []
 
 
 def test_heartbeats_name_the_runs_of_all_processes(agent: Agent, broker: Broker, service: StubService) -> None:
@@ -197,8 +185,8 @@ def test_a_run_that_the_service_took_away_is_dropped_when_it_ends(
     (agent.directory / "told").touch()
     wait_for(lambda: "no longer ours" in agent.log, "the result to be dropped")
     other = broker.publish(due_request())
-    wait_for(lambda: arrived(service, other), "another result")
-    assert arrived(service, taken.run_id) == []
+    wait_for(lambda: service.arrived(other), "another result")
+    assert service.arrived(taken.run_id) == []
 
 
 def test_a_restarted_broker_is_found_again_and_nothing_is_lost(
@@ -206,7 +194,7 @@ def test_a_restarted_broker_is_found_again_and_nothing_is_lost(
 ) -> None:
     agent.start()
     before = broker.publish(due_request())
-    wait_for(lambda: arrived(service, before), "a first result")
+    wait_for(lambda: service.arrived(before), "a first result")
     during = due_request("/until/back")
     broker.publish(during)
     agent.process_of(during.run_id)
@@ -214,8 +202,8 @@ def test_a_restarted_broker_is_found_again_and_nothing_is_lost(
     broker.start()
     (agent.directory / "back").touch()
     after = broker.publish(due_request())
-    wait_for(lambda: arrived(service, after), "a result after the restart")
-    wait_for(lambda: arrived(service, during.run_id), "the result of the run that was in flight")
+    wait_for(lambda: service.arrived(after), "a result after the restart")
+    wait_for(lambda: service.arrived(during.run_id), "the result of the run that was in flight")
     assert agent.executions().count(str(during.run_id)) == 1
 
 
@@ -230,7 +218,7 @@ def test_sigterm_lets_runs_end_delivers_them_and_leaves_nothing_behind(
     processes = [agent.pid, *agent.children()]
     waiting = due_request(kind=Kind.PROBE)
     assert agent.stop() == 0
-    assert len(arrived(service, request.run_id)) == 1
+    assert len(service.arrived(request.run_id)) == 1
     assert broker.unacknowledged() == 0
     broker.publish(waiting)
     assert broker.waiting("probe") == 1
@@ -248,73 +236,13 @@ def test_a_run_that_does_not_end_after_sigterm_goes_back_to_the_queue(
     agent.stop()
     assert broker.unacknowledged() == 0
     assert broker.waiting("probe") == 1
-    assert arrived(service, request.run_id) == []
-
-
-@pytest.fixture
-def neighbour(agent: Agent, tmp_path: Path) -> Iterator[Agent]:
-    """Another agent on the same machine, not started yet."""
-    directory = tmp_path / "neighbour"
-    directory.mkdir()
-    neighbour = Agent(broker=agent.broker, service=agent.service, directory=directory, settings=agent.settings)
-    yield neighbour
-    if neighbour.process is not None and neighbour.alive:
-        neighbour.kill()
-
-
-def test_agents_of_one_machine_load_pages_one_after_the_other_and_probe_meanwhile(
-    agent: Agent, neighbour: Agent, broker: Broker, service: StubService
-) -> None:
-    agent.start()
-    first = broker.publish(due_request("/until/go", kind=Kind.PAGE))
-    agent.process_of(first)
-    neighbour.start()
-    waiting = broker.publish(due_request(kind=Kind.PAGE))
-    wait_for(lambda: str(waiting) in neighbour.held(), "the neighbour to have a page to load")
-    assert isinstance(probed(broker, service), Measured)
-    wait_for(lambda: any(waiting in beat.holding for beat in service.heartbeats), "a heartbeat that names it")
-    assert neighbour.executions().count(str(waiting)) == 0
-    before = datetime.now(UTC)
-    (agent.directory / "go").touch()
-    wait_for(lambda: arrived(service, waiting), "the neighbour's page")
-    [result] = [result for result in service.results if result.run_id == waiting]
-    # The wait is no part of the run, and can be told from when it was due.
-    assert before <= result.started_at
-    assert timedelta(microseconds=result.duration_us) <= datetime.now(UTC) - before
-
-
-def test_the_turn_of_an_agent_that_is_killed_goes_to_its_neighbour(
-    agent: Agent, neighbour: Agent, broker: Broker, service: StubService
-) -> None:
-    agent.start()
-    lost = broker.publish(due_request("/sleep/600", kind=Kind.PAGE))
-    process = agent.process_of(lost)
-    neighbour.start()
-    waiting = broker.publish(due_request(kind=Kind.PAGE))
-    wait_for(lambda: str(waiting) in neighbour.held(), "the neighbour to have a page to load")
-    assert neighbour.executions() == []
-    os.kill(process, signal.SIGKILL)
-    wait_for(lambda: arrived(service, waiting), "the neighbour's page")
-
-
-def test_a_page_that_waits_for_its_turn_when_its_agent_ends_goes_back_to_the_queue(
-    agent: Agent, neighbour: Agent, broker: Broker, service: StubService
-) -> None:
-    agent.settings["FIRSTBYTE_TEST_FINISH_S"] = "1"
-    agent.start()
-    agent.process_of(broker.publish(due_request("/sleep/600", kind=Kind.PAGE)))
-    neighbour.start()
-    waiting = broker.publish(due_request(kind=Kind.PAGE))
-    wait_for(lambda: str(waiting) in neighbour.held(), "the neighbour to have a page to load")
-    neighbour.stop()
-    assert broker.waiting("page") == 1
-    assert neighbour.executions() == []
+    assert service.arrived(request.run_id) == []
 
 
 def test_children_end_when_their_parent_is_killed(agent: Agent, broker: Broker, service: StubService) -> None:
     agent.start()
     run_id = broker.publish(due_request())
-    wait_for(lambda: arrived(service, run_id), "the agent to work")
+    wait_for(lambda: service.arrived(run_id), "the agent to work")
     children = wait_for(lambda: len(agent.children()) == 4 and agent.children(), "all children") or []
     agent.kill()
     wait_for(lambda: not [pid for pid in children if Path(f"/proc/{pid}").exists()], "the children to end")
@@ -330,7 +258,7 @@ def test_results_on_disk_survive_a_kill_of_everything(agent: Agent, broker: Brok
     agent.kill()
     service.status = None
     agent.start()
-    wait_for(lambda: arrived(service, run_id), "the result after a restart")
+    wait_for(lambda: service.arrived(run_id), "the result after a restart")
 
 
 def test_a_run_that_never_ends_costs_its_process_and_not_the_region(
@@ -343,17 +271,17 @@ def test_a_run_that_never_ends_costs_its_process_and_not_the_region(
     process = agent.process_of(stuck.run_id)
     wait_for(lambda: not Path(f"/proc/{process}").exists(), "the stuck process to be killed")
     run_id = broker.publish(due_request())
-    wait_for(lambda: arrived(service, run_id), "a run in its place")
+    wait_for(lambda: service.arrived(run_id), "a run in its place")
 
 
 def test_the_courier_is_replaced_too(agent: Agent, broker: Broker, service: StubService) -> None:
     agent.start()
     before = broker.publish(due_request())
-    wait_for(lambda: arrived(service, before), "a first result")
+    wait_for(lambda: service.arrived(before), "a first result")
     # The first that was begun: the numbers of processes begin anew now and then.
     os.kill(agent.children()[0], signal.SIGKILL)
     after = broker.publish(due_request())
-    wait_for(lambda: arrived(service, after), "a result by its successor")
+    wait_for(lambda: service.arrived(after), "a result by its successor")
 
 
 def test_an_agent_waits_for_a_broker_that_is_not_there_yet(agent: Agent, broker: Broker, service: StubService) -> None:
@@ -362,7 +290,7 @@ def test_an_agent_waits_for_a_broker_that_is_not_there_yet(agent: Agent, broker:
     wait_for(lambda: service.heartbeats, "a heartbeat without a broker")
     broker.start()
     run_id = broker.publish(due_request())
-    wait_for(lambda: arrived(service, run_id), "the result")
+    wait_for(lambda: service.arrived(run_id), "the result")
 
 
 def test_an_agent_ends_while_its_broker_is_away(agent: Agent, broker: Broker, service: StubService) -> None:
@@ -407,7 +335,7 @@ def test_a_real_agent_measures_a_real_site(agent: Agent, broker: Broker, service
             requests = [replace(due_request(kind=kind), url=f"{site}/", other=other) for kind in Kind]
             for request in requests:
                 broker.publish(request)
-            outcomes = [wait_for(lambda: arrived(service, one.run_id), "its result")[0] for one in requests]  # noqa: B023  # called at once
+            outcomes = [wait_for(lambda: service.arrived(one.run_id), "its result")[0] for one in requests]  # noqa: B023  # called at once
             assert [type(outcome) for outcome in outcomes] == [Measured] * 3, (outcomes, agent.log)
 
         each_kind_is_measured()
