@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from workers.diagnosis.case import REPEATS, Case, Rule, Verdicts
 from workers.diagnosis.chains import Chain, of_use, total_bytes
-from workers.diagnosis.compression import OFFERED_BY, compression_offers
+from workers.diagnosis.compression import MOST_VISITORS, OFFERED_BY, compression_offers, spared_browsers
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.handshakes import chain_exceeds_iw
 from workers.diagnosis.tls_visits import chain_of, completed, judged_chain
@@ -41,11 +41,16 @@ _TOLD = 4
 
 
 def chain_large(case: Case) -> Verdicts:
-    """More than 4 KB are worth a remark; over HTTP/3 what exceeds the first flight to a browser costs a round trip."""
+    """More than 4 KB are worth a remark; over HTTP/3 what exceeds the first flight to a browser costs a round trip,
+    unless most are sent it compressed.
+    """
     chain: Chain = (judged_chain(case) or (None, ()))[1]
     if not chain:
         return
     slow = _slowed_by_amplification(case)
+    late_bytes = None if slow is None else _parted(slow, case.rtt_us or 0)[1]
+    spared = () if late_bytes is None else spared_browsers(case, late_bytes)
+    slow = None if MOST_VISITORS in spared else slow
     over_tcp = total_bytes(chain)
     if not slow and over_tcp <= LARGE_CHAIN_BYTES:
         return
@@ -67,6 +72,7 @@ def chain_large(case: Case) -> Verdicts:
             tcp_chain_bytes=over_tcp if size != over_tcp else None,
             http3_first_flight_bytes=_parted(slow, case.rtt_us or 0)[0] if slow else None,
             rtt_ms=in_ms(case.rtt_us) if slow else None,
+            compressed_for=spared or None,
         ),
     )
 

@@ -10,6 +10,8 @@ OFFERED_BY = {
     CertificateCompression.BROTLI: ("Chrome", "Firefox"),
     CertificateCompression.ZSTD: ("Firefox",),
 }
+# Whose browser it is: no more than a part of visitors come with any other.
+MOST_VISITORS = "Chrome"
 
 
 def compression_offers(case: Case) -> tuple[Handshake, ...]:

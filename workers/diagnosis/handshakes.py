@@ -8,7 +8,7 @@ from dataclasses import replace
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts, rtt_of
-from workers.diagnosis.compression import spared_browsers
+from workers.diagnosis.compression import MOST_VISITORS, spared_browsers
 from workers.diagnosis.flights import Gap, handshake_turns, mss_of, packet_time_us
 from workers.diagnosis.gaps import (
     USUAL_WINDOW,
@@ -39,8 +39,6 @@ from workers.measurement.thresholds import LEAST_RTT
 _STEADY = 0.5
 # The content type of all that is sealed in TLS 1.3 (RFC 8446, 5.2).
 _SEALED = 23
-# Whose browser it is: no more than a part of visitors come with any other.
-_MOST_VISITORS = "Chrome"
 # What a delayed acknowledgement adds at least to a wait for it (Linux delays by 40 ms).
 _LEAST_DELAY_US = 25_000
 
@@ -136,7 +134,7 @@ def _too_long(case: Case, sure: Sure[tuple[KnownGap, ...]], saving_us: int) -> F
     version = fact("version", versions.pop() if len(versions) == 1 else None)
     spared = spared_browsers(case, max(gaps[0].gap.bytes_after for gaps in sure.seen))
     evidence = (*told.evidence, key_type, version, fact("compressed_for", spared or None))
-    if _MOST_VISITORS in spared:
+    if MOST_VISITORS in spared:
         return replace(told, severity=Severity.LOW, saving_us=None, evidence=evidence)
     return replace(told, saving_us=saving_us, evidence=evidence)
 

@@ -193,6 +193,23 @@ def test_http_3_gains_from_less() -> None:
     assert finding(_COMPRESSION, without(site, Trial.HTTP3)) is None
 
 
+@pytest.mark.parametrize(
+    ("how", "spared", "severity"),
+    [
+        (_BROTLI, ("Chrome", "Firefox"), Severity.INFO),
+        (CertificateCompression.ZLIB, ("Safari", "Firefox"), Severity.MEDIUM),
+        (None, None, Severity.MEDIUM),
+    ],
+)
+def test_compression_that_ends_the_amplification_for_most_leaves_a_remark(
+    how: CertificateCompression | None, spared: tuple[str, ...] | None, severity: Severity
+) -> None:
+    found = finding(_LARGE, offered(slow_quic(of_size(9_000)), how))
+    assert found is not None
+    assert (found.severity, fact(found, "compressed_for")) == (severity, spared)
+    assert (found.saving_us is None) is (severity is Severity.INFO)
+
+
 def test_compression_that_would_end_the_amplification_matters_more_and_is_not_counted_twice() -> None:
     site = offered(slow_quic(of_size(9_000)), *[None] * 3)
     found = finding(_COMPRESSION, site)
