@@ -59,8 +59,7 @@ def test_what_chrome_dropped_with_a_network_of_ours_is_no_measurement_of_the_pag
 
 def test_the_page_is_loaded_once_more_as_cold_as_before(lab: ShapeLab) -> None:
     assert told_of(lab.run(_SITE)) == []
-    with meanwhile(lab, 9):
-        run = lab.run(_SITE)
+    run = disturbed(lab)
     [told] = told_of(run)
     assert "ERR_NETWORK_CHANGED" in told
     page = run.outcome.measurement
@@ -73,6 +72,17 @@ def test_the_page_is_loaded_once_more_as_cold_as_before(lab: ShapeLab) -> None:
     assert [row.failure for row in page.waterfall.requests] == [None, None]
     assert page.vitals.load_us is not None
     assert page.vitals.load_us < 2 * _SCRIPT_MS * 1000
+
+
+def disturbed(lab: ShapeLab) -> PageRun:
+    """A run in which the page had begun when the network changed: on a busy machine it may not have by then."""
+    for number in range(1, _MOST_LOADS + 1):
+        with meanwhile(lab, number):
+            run = lab.run(_SITE)
+        if told_of(run):
+            return run
+        measured_again("the page had not begun yet")
+    pytest.fail("the page never began in time")
 
 
 def told_of(run: PageRun) -> list[str]:
