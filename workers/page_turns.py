@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 
 # Who has waited so long loads beside others. All that is ahead usually takes less; where a person waits, one page does.
 LONGEST_WAIT_S, HURRIED_WAIT_S = 120.0, 30.0
+# A lock that becomes free tells nobody who waits for any of several.
 _LOOK_S = 0.1
 # Two pages that begin at once on two processors disturb each other (measured, deploy/SCALING.md).
 _PROCESSORS_A_PAGE = 2

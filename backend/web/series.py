@@ -116,11 +116,6 @@ class SeriesTable:
     rows: tuple[SeriesRow, ...]
 
 
-def column_of(metric: Metric) -> str:
-    """What runs call it, in microseconds."""
-    return f"{metric.removesuffix('_ms')}_us"
-
-
 def metrics_of(kind: str) -> tuple[Metric, ...]:
     """What a monitor of this kind measures."""
     return tuple(metric for metric in METRIC_NAMES if kind == Kind.PAGE or metric not in _OF_PAGES)

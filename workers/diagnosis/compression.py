@@ -10,7 +10,7 @@ OFFERED_BY = {
     CertificateCompression.BROTLI: ("Chrome", "Firefox"),
     CertificateCompression.ZSTD: ("Firefox",),
 }
-# Whose browser it is: no more than a part of visitors come with any other.
+# What most visitors come with, so that who spares it spares most.
 MOST_VISITORS = "Chrome"
 
 

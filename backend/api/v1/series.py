@@ -14,7 +14,7 @@ from backend.api.v1.problems import invalid
 from backend.api.v1.shapes import Instant, Ms, Out, RegionCode
 from backend.runs.queries import RegionSeries as Found
 from backend.runs.queries import SeriesPoint, Wanted, is_long, series_of
-from backend.runs.queries.series import MAX_POINTS
+from backend.runs.queries.series import MAX_POINTS, column_of
 from workers.measurement.document import milliseconds
 
 router = Router(tags=["Series"])
@@ -125,4 +125,4 @@ def _point(point: SeriesPoint) -> Point:
 
 _COUNTS = ("measured", "failed", "missed", "disturbed")
 _NAMES = tuple(name for name in Point.model_fields if name not in ("at", *_COUNTS))
-_METRICS = tuple(f"{name.removesuffix('_ms')}_us" for name in _NAMES)
+_METRICS = tuple(map(column_of, _NAMES))

@@ -53,6 +53,11 @@ _QUANTILE = """,
     END"""
 
 
+def column_of(metric: str) -> str:
+    """What runs call a metric that is told in milliseconds at a door: `ttfb_us` for `ttfb_ms`."""
+    return f"{metric.removesuffix('_ms')}_us"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What is asked of a monitor's runs from `since` until before `until`: in each of at most `max_points` stretches

@@ -18,6 +18,7 @@ from backend.fleet.models import Region
 from backend.fleet.queries import regions_for
 from backend.runs.diagnoses import open_findings
 from backend.runs.queries import Wanted, newest_deep_runs, recent_runs, series_of, site_overview
+from backend.runs.queries.series import column_of
 from backend.sites import queries as sites
 from backend.sites.models import Monitor
 from backend.web import trend
@@ -26,7 +27,7 @@ from backend.web.channels import untold
 from backend.web.findings import of_site
 from backend.web.overview import overview_of
 from backend.web.pagination import time_before
-from backend.web.series import METRIC_NAMES, column_of, metrics_of, series_table
+from backend.web.series import METRIC_NAMES, metrics_of, series_table
 from backend.web.sight import sight_of
 from workers.measurement.messages import Kind
 
