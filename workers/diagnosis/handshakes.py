@@ -1,6 +1,7 @@
 """Rules on the flights of the TLS handshake: what the server waits for in the middle of it.
 
-A pause before the server's first byte is its key's; a pause after that is put down to one cause by `gaps`.
+A pause before the server's first byte is its key's, as long as handshakes without a signature do not wait too; a pause
+after that is put down to one cause by `gaps`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,7 @@ from workers.diagnosis.gaps import (
     ruler_of,
     splits_record,
 )
-from workers.diagnosis.signatures import MIN_STALL_US, first_packet_bytes, key_cost, server_key
+from workers.diagnosis.signatures import MIN_STALL_US, begins_late, first_packet_bytes, key_cost, server_key
 from workers.diagnosis.thinking import lead_us
 from workers.diagnosis.weighing import (
     Sure,
@@ -171,10 +172,13 @@ def _beyond_usual_us(sure: Sure[tuple[KnownGap, ...]]) -> int:
 
 
 def handshake_stall(case: Case) -> Verdicts:
-    """tls.handshake_stall: the server stops in the middle of its handshake, and not for the network."""
+    """tls.handshake_stall: the server stops in the middle of its handshake, or before each, and not for the network."""
     sure = _sight(case, FindingId.TLS_HANDSHAKE_STALL, GapKind.SERVER, known_window(case), least_us=MIN_STALL_US)
     if not isinstance(sure, Sure):
-        if sure is not None and not isinstance(case.once(_held_for_acks), Sure):
+        begun = begins_late(case)
+        if begun is not None:
+            yield _late_begin(begun)
+        elif sure is not None and not isinstance(case.once(_held_for_acks), Sure):
             yield sure
         return
     pauses = [_paused_us(gaps) for gaps in sure.seen]
@@ -189,6 +193,18 @@ def handshake_stall(case: Case) -> Verdicts:
     told, window = _paused(FindingId.TLS_HANDSHAKE_STALL, sure, confidence, Severity.MEDIUM), known_window(case)
     needless_us = round(median(sooner_us(*one, window) for one in zip(sure.seen, sure.trials, strict=True)))
     yield replace(told, saving_us=max(0, min(told.saving_us or 0, needless_us)) or None)
+
+
+def _late_begin(sure: Sure[int]) -> Finding:
+    """A pause before the server's first word, in handshakes that continue a session too."""
+    late_us = round(median(sure.seen))
+    return Finding(
+        id=FindingId.TLS_HANDSHAKE_STALL,
+        severity=Severity.MEDIUM,
+        confidence=sure.confidence,
+        saving_us=late_us,
+        evidence=sure.facts(fact("gap_ms", ms_of(late_us)), fact("bytes_before", 0)),
+    )
 
 
 def _sight(

@@ -1,11 +1,22 @@
-"""The rule on the server's key: how long it takes before it says anything, as long as it signs."""
+"""The rule on the server's key: how long it takes before it says anything, as long as it signs.
+
+Who continues a session is answered without a signature: as late as that handshake begins, it is not the key's doing.
+"""
 
 from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
 from workers.diagnosis.flights import Turn, handshake_turns, mss_of, packet_time_us
 from workers.diagnosis.gaps import GapKind, handshake_gaps, ruler_of
-from workers.diagnosis.thinking import lead_us, plain_think_us, think_us, up_us_per_byte
+from workers.diagnosis.thinking import (
+    FAR_BEHIND_US,
+    THOUGHTFUL,
+    lead_us,
+    plain_think_us,
+    think_us,
+    up_us_per_byte,
+    way_behind_us,
+)
 from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, own_lag_us, visits, weigh
 from workers.diagnosis.windows import first_answer, known_window
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
@@ -30,10 +41,10 @@ def key_cost(case: Case) -> Verdicts:
     large = key is not None and _is_large_rsa(key)
     least_us = max(MIN_KEY_COST_US, _JITTERS * jitter_us(case), plain_think_us(case) or 0)
     trials = [trial for trial in visits(case, _SIGNED, ()) if lead_us(trial) is not None]
-    up_us = up_us_per_byte(case)
+    up_us, unsigned_us = up_us_per_byte(case), _unsigned_us(case)
 
     def lead(trial: TrialEvidence) -> int:
-        return max(0, round((lead_us(trial) or 0) - _on_narrow_link_us(trial, up_us)))
+        return max(0, _lead_us(trial, up_us) - unsigned_us)
 
     def stands_out(trial: TrialEvidence, lag_us: int = 0) -> bool:
         link_us = max(_PACKETS * packet_time_us(trial), _JITTERS * _by_link_us(trial))
@@ -74,6 +85,47 @@ def key_cost(case: Case) -> Verdicts:
         yield _slow_key(key, cost_us if cost_us > 0 else None, Confidence.HIGH, ())
     elif sure is not None:
         yield sure
+
+
+def begins_late(case: Case) -> Sure[int] | None:
+    """How late each handshake begins though nothing may have to be signed: what those took that continue a session.
+
+    None where answers are as late, as behind a proxy near us: that is the way.
+    """
+    unsigned_us, up_us, jitter = _unsigned_us(case), up_us_per_byte(case), jitter_us(case)
+    if unsigned_us < max(MIN_STALL_US, _JITTERS * jitter) or 2 * way_behind_us(case) >= unsigned_us:
+        return None
+    trials = [trial for trial in (*visits(case), *_continued(case)) if lead_us(trial) is not None]
+    soonest_us = min(map(_begun_us, trials))
+
+    def look(trial: TrialEvidence) -> int | None:
+        is_late = _lead_us(trial, up_us) - own_lag_us(trial) >= MIN_STALL_US
+        return unsigned_us if is_late else None
+
+    def spoilt(trial: TrialEvidence) -> bool:
+        return lost_in_handshake(trial) or _may_have_been_lost(trial, jitter, soonest_us)
+
+    sure = weigh(case, FindingId.TLS_HANDSHAKE_STALL, trials, look, counts_round_trips=False, spoilt=spoilt)
+    return sure if isinstance(sure, Sure) else None
+
+
+def _unsigned_us(case: Case) -> int:
+    """How late even the quickest of those handshakes began for which nothing was signed; 0 for hardly any, and where
+    there was none."""
+    up_us = up_us_per_byte(case)
+    least_us = min((_lead_us(trial, up_us) for trial in _continued(case)), default=0)
+    return least_us if least_us >= FAR_BEHIND_US else 0
+
+
+def _continued(case: Case) -> list[TrialEvidence]:
+    """Connections whose handshake continued a session."""
+    trials = (one for one in case.evidence.of(*THOUGHTFUL) if one.handshake is not None and one.handshake.resumed)
+    return [trial for trial in trials if lead_us(trial) is not None]
+
+
+def _lead_us(trial: TrialEvidence, up_us_per_byte: float) -> int:
+    """How long the server took to begin its handshake, beyond what the way takes."""
+    return max(0, round((lead_us(trial) or 0) - _on_narrow_link_us(trial, up_us_per_byte)))
 
 
 def _pause_us(case: Case, trial: TrialEvidence) -> int | None:

@@ -35,7 +35,7 @@ THOUGHTFUL = (
 # A wait for our acknowledgement on a way that is as unsteady as this.
 _UNSTEADY_RTT = (0.85, 1.4)
 # What a server needs to find a session again, and what our own clock is late by, is less.
-_FAR_BEHIND_US = 15_000
+FAR_BEHIND_US = 15_000
 # What is to be told from the way stands out of its unsteadiness by so much.
 _JITTERS = 1.5
 # When a lost first packet comes: after a round trip at least, and what its sender waits for one that was overtaken.
@@ -132,14 +132,17 @@ def always_late_us(trials: Iterable[TrialEvidence]) -> int:
     """By how much even the quickest of their handshakes began late, and not for a narrow link; 0 for hardly any."""
     leads = ((lead_us(trial), packet_time_us(trial)) for trial in trials)
     least_us = min((lead - packet_us for lead, packet_us in leads if lead is not None), default=0)
-    return least_us if least_us >= _FAR_BEHIND_US else 0
+    return least_us if least_us >= FAR_BEHIND_US else 0
 
 
 def way_behind_us(case: Case) -> int:
     """What each word of the server takes besides the round trip of its TCP connection, as where a proxy near us accepts
-    connections for a server far behind it: how late handshakes begin for which nothing is to be signed."""
+    connections for a server far behind it: how late handshakes begin for which nothing is to be signed, and no more
+    than the quickest answer."""
     trials = case.evidence.of(*THOUGHTFUL)
-    return always_late_us(one for one in trials if one.handshake is not None and one.handshake.resumed)
+    thinks = [think for trial in trials if (think := first_think_us(trial)) is not None]
+    late_us = always_late_us(one for one in trials if one.handshake is not None and one.handshake.resumed)
+    return min([late_us, *thinks])
 
 
 def may_be_repaired(trial: TrialEvidence, think: int, least_us: float) -> bool:

@@ -67,12 +67,15 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.TLS_HANDSHAKE_STALL: Entry(
         title="The server pauses during the handshake",
         explanation=(
-            "In the middle of the handshake the server sent nothing for a while, and neither the distance nor a lost "
-            "packet explains it. Something on its side is slow: a busy processor, a key that is kept elsewhere, a lock."
+            "In the middle of the handshake, or before its first word though nothing was to be signed, the server sent "
+            "nothing for a while, and neither the distance nor a lost packet explains it. Something on its side is "
+            "slow: a busy processor, a key that is kept elsewhere, a lock."
         ),
         advice=(
             "Look at the server's load during handshakes, at the latency of a key server or security module, and at "
-            "what its TLS callbacks do."
+            "what its TLS callbacks do. Where nothing was sent before the gap, handshakes that continue a session wait "
+            "as long: look at how long new connections wait for a free worker, and whether a firewall before the "
+            "server looks into each of them first."
         ),
         counts=Counts.NEW_VISIT,
     ),

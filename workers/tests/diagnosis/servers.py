@@ -41,17 +41,18 @@ _OLD = (Trial.TLS12, Trial.TLS12_TICKET, Trial.TLS12_SESSION_ID)
 class Server:
     """What a server does. The default is faultless. Times are in microseconds.
 
-    `handshake_bytes` is its first flight; `flush_bytes` splits it into writes of that size, `stall` is (after so many
-    bytes, a pause). `head_apart`: head and body are two writes. `body_stall` is as `stall`, within the answer, and
-    `trickle` the same again and again; `stops` are such stalls one after the other. Requests take the `think_us` in
-    turn. With `settings_bytes` it speaks HTTP/2 alone, and says so many of settings before its first answer; with
-    `hints_bytes` it gives early hints, then thinks. With `records_apart` it writes each record by itself, as Go does,
-    with `tickets_apart` each of its two tickets.
+    `begin_us` pass before each handshake, `sign_us` besides before a full one. `handshake_bytes` is its first flight;
+    `flush_bytes` splits it into writes of that size, `stall` is (after so many bytes, a pause). `head_apart`: head and
+    body are two writes. `body_stall` is as `stall`, within the answer, and `trickle` the same again and again; `stops`
+    are such stalls one after the other. Requests take the `think_us` in turn. With `settings_bytes` it speaks HTTP/2
+    alone, and says so many of settings before its first answer; with `hints_bytes` it gives early hints, then thinks.
+    With `records_apart` it writes each record by itself, as Go does, with `tickets_apart` each of its two tickets.
     """
 
     handshake_bytes: int = 3000
     flush_bytes: int | None = None
     stall: tuple[int, int] | None = None
+    begin_us: int = 0
     sign_us: int = 500
     version: str = "TLSv1.3"
     tickets_bytes: int = 574
@@ -94,7 +95,8 @@ class Connection:
         hello = _HELLO.get(self.trial, _SHORT_HELLO)
         resumed = self.trial in _RESUMED
         total = 300 if resumed else self.server.handshake_bytes
-        self._hear(self._say(hello) + (0 if resumed else self.server.sign_us), self._flight(total), content_type=22)
+        at_us = self._say(hello) + self.server.begin_us + (0 if resumed else self.server.sign_us)
+        self._hear(at_us, self._flight(total), content_type=22)
         if self.old and not resumed:
             self.now_us += _OWN_US
             self._hear(self._say(93), [(250, 0)], content_type=22)

@@ -29,8 +29,9 @@ class Conduct:
 
     On the wire: `nodelay` off is Nagle's algorithm, for the answers and for the handshake; `handshake_write_bytes`
     splits the first flight of the handshake into writes of that size, as nginx before 1.5.6 did; `handshake_think_s`
-    passes before that flight begins. `compresses_certificates` for those who offer to take such; they get no answer
-    beyond the handshake, and with `spoils_certificates` nothing that inflates to what it says.
+    passes before that flight begins, and `signature_s` besides where a signature is in it.
+    `compresses_certificates` for those who offer to take such; they get no answer beyond the handshake, and with
+    `spoils_certificates` nothing that inflates to what it says.
     `hello_limit_bytes` is the longest ClientHello record that it survives.
 
     `protocols` are what it agrees on; with h2 alone it refuses a ClientHello without that, as RFC 7301 asks it to, and
@@ -49,6 +50,7 @@ class Conduct:
     handshake_nodelay: bool = True
     handshake_write_bytes: int | None = None
     handshake_think_s: float = 0.0
+    signature_s: float = 0.0
     handshake_stall: Stall | None = None
     compresses_certificates: CertificateCompression | None = None
     spoils_certificates: bool = False

@@ -280,6 +280,11 @@ def test_sessions_are_kept_as_told(vault: Vault, conduct: Conduct, expected: lis
     assert resumed(vault, conduct, newest) == expected
 
 
+def test_who_continues_a_session_does_not_wait_for_a_signature(vault: Vault, acts: list[bytes | float]) -> None:
+    assert resumed(vault, Conduct(signature_s=0.1), "TLSv1_3") == [True] * 4
+    assert acts.count(0.1) == 1
+
+
 def test_a_server_ends_with_its_block_whatever_its_clients_do(vault: Vault) -> None:
     chain = vault.chain(Recipe(names=(NAME,)))
     with serving(Conduct(handshake_think_s=600.0), chain) as server, suppress(TimeoutError):

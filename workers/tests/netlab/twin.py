@@ -60,7 +60,8 @@ class Twin:
     `with_it` are findings that are true of the positive by the same fault, `both` those that are true of either by
     construction, besides what `background` knows of its kind of server; `shy` says that lost packets may look like this
     fault, as they do like those of `SHY_OF_LOSS`; `hidden` are those of the background that the
-    fault hides; `instead` is said of the positive where loss keeps the fault itself from being judged.
+    fault hides; `instead` is said of the positive where loss keeps the fault itself from being judged, or is the fault
+    itself where this one is told all the same.
 
     `cost` names the time by which the two must differ as the finding's saving claims, from a round trip of
     `cost_from_ms` on: nearer, what both sides compute is not small beside it. At other round trips than `rtts_ms` the
@@ -83,7 +84,7 @@ class Twin:
 
     @property
     def is_shy_of_loss(self) -> bool:
-        return self.shy or self.id in SHY_OF_LOSS
+        return (self.shy or self.id in SHY_OF_LOSS) and self.id not in self.instead
 
     def expected(self, rtt_ms: int, *, repaired: bool) -> frozenset[Id]:
         """All findings of that site without loss."""

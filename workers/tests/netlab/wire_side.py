@@ -178,6 +178,7 @@ class TlsSide:
 
     def _write_first_flight(self, flight: bytes) -> None:
         self.wire.pause(self._conduct.handshake_think_s)
+        self.wire.pause(0.0 if resumed(self._connection) else self._conduct.signature_s)
         stall = self._conduct.handshake_stall
         parts = [flight]
         if stall is not None:

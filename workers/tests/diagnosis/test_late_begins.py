@@ -1,0 +1,77 @@
+"""Servers that are late with the first word of each handshake, whether or not they sign in it."""
+
+from dataclasses import replace
+
+import pytest
+
+from workers.diagnosis import answers, handshakes
+from workers.measurement.evidence import ProbeEvidence
+from workers.measurement.finding import FindingId as Id
+from workers.tests.diagnosis.judging import facts, found
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import Server, deep
+
+RULES = (*handshakes.RULES, *answers.RULES)
+LATE_US = 60_000
+LATE = Server(begin_us=LATE_US, body_bytes=20_000)
+ANYWHERE = pytest.mark.parametrize("rtt_ms", [5, 20, 80, 380])
+VERSIONS = pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
+
+
+@ANYWHERE
+@VERSIONS
+@pytest.mark.parametrize("jitter", [0, 0.05])
+def test_who_is_late_with_handshakes_that_continue_a_session_is_not_slow_by_its_key(
+    rtt_ms: float, version: str, jitter: float
+) -> None:
+    told = found(RULES, deep(Path(rtt_ms=rtt_ms, jitter=jitter), replace(LATE, version=version)))
+    assert told.keys() == {Id.TLS_HANDSHAKE_STALL}
+    stall = told[Id.TLS_HANDSHAKE_STALL]
+    assert stall.saving_us == pytest.approx(LATE_US, rel=0.1, abs=jitter * rtt_ms * 1000)
+    assert facts(stall)["bytes_before"] == 0
+
+
+@ANYWHERE
+@VERSIONS
+def test_of_a_late_server_the_key_costs_what_it_takes_besides(rtt_ms: float, version: str) -> None:
+    server = replace(LATE, sign_us=30_000, version=version)
+    told = found(RULES, deep(Path(rtt_ms=rtt_ms), server))
+    assert told[Id.TLS_KEY_COST].saving_us == pytest.approx(30_000, rel=0.05)
+    assert told[Id.TLS_HANDSHAKE_STALL].saving_us == pytest.approx(LATE_US, rel=0.05)
+
+
+@ANYWHERE
+def test_what_a_large_key_costs_is_not_what_all_handshakes_wait_for(rtt_ms: float) -> None:
+    server = replace(LATE, sign_us=6_000, key_bits=4096)
+    told = found(RULES, deep(Path(rtt_ms=rtt_ms), server))
+    assert told[Id.TLS_KEY_COST].saving_us == pytest.approx(6_000, rel=0.1)
+
+
+@ANYWHERE
+def test_a_signature_that_takes_as_long_is_the_keys(rtt_ms: float) -> None:
+    told = found(RULES, deep(Path(rtt_ms=rtt_ms), Server(sign_us=LATE_US)))
+    assert told.keys() == {Id.TLS_KEY_COST}
+    assert told[Id.TLS_KEY_COST].saving_us == pytest.approx(LATE_US, rel=0.05)
+
+
+@pytest.mark.parametrize("rtt_ms", [20, 80])
+def test_a_server_far_behind_a_proxy_near_us_is_not_late_with_handshakes(rtt_ms: float) -> None:
+    assert not found(RULES, deep(Path(rtt_ms=rtt_ms, behind_us=LATE_US), Server()))
+
+
+def test_one_handshake_that_began_at_once_says_that_not_each_is_late() -> None:
+    late, prompt = (deep(Path(), replace(LATE, begin_us=begin_us)) for begin_us in (LATE_US, 0))
+    mixed = replace(late, trials=(prompt.trials[0], *late.trials[1:]))
+    assert Id.TLS_HANDSHAKE_STALL not in found(RULES, mixed)
+
+
+def test_a_first_word_that_is_late_takes_nothing_from_what_the_server_thinks_now_and_then() -> None:
+    """Where it answers at once for once, the way to it is no longer than that says."""
+    late, prompt = (found(RULES, mixed(begin_us))[Id.HTTP_THINK_TIME].saving_us or 0 for begin_us in (LATE_US, 0))
+    assert late == pytest.approx(prompt, rel=0.01)
+
+
+def mixed(begin_us: int) -> ProbeEvidence:
+    """Of a server that thinks about every second connection's answers."""
+    slow, quick = (deep(Path(), replace(LATE, begin_us=begin_us, think_us=(us,))) for us in (300_000, 300))
+    return replace(slow, trials=(*slow.trials, *quick.trials))
