@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule, Verdicts
-from workers.diagnosis.weighing import fact, ms_of, queue_us
+from workers.diagnosis.weighing import fact, ms_of, queues_us
 from workers.measurement.evidence import Depth, NameEvidence
 from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -27,6 +27,8 @@ _LEAST_SEEN = 3
 _WAITED_US = 500_000
 # A search must stand out of what connections mostly wait in a queue by so much: lookups wait there too.
 _QUEUES = 1.5
+# As rarely all searches may have been as late by chance, where some connections were.
+_BY_CHANCE = 0.002
 
 
 def slow(case: Case) -> Verdicts:
@@ -50,7 +52,7 @@ def _slow(case: Case, name: NameEvidence) -> Iterator[Finding | NotJudged]:
         yield NotJudged(id=id, reason=NotJudgedReason.NEEDS_DEEP_PROBE if light else NotJudgedReason.NOT_MEASURED)
     elif _asked_again(name):
         yield NotJudged(id=id, reason=NotJudgedReason.LOSS)
-    elif _is_slow(name) and not _stands_out(case, name):
+    elif _is_slow(name) and (not _stands_out(case, name) or _may_be_chance(case, name)):
         yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     elif _is_slow(name):
         yield Finding(
@@ -119,7 +121,15 @@ def _is_slow(name: NameEvidence) -> bool:
 
 def _stands_out(case: Case, name: NameEvidence) -> bool:
     """Whether the search took as long as the way to the resolver cannot have taken by itself."""
-    return _searched_us(name) >= _QUEUES * queue_us(case)
+    return _searched_us(name) >= _QUEUES * median(queues_us(case) or [0])
+
+
+def _may_be_chance(case: Case, name: NameEvidence) -> bool:
+    """Whether so many connections were about as late that each search may have met with the same."""
+    queues, searches = queues_us(case), _searches_us(name)
+    least_us = min(searches) - (name.again_us or 0)
+    late = sum(2 * queue_us > least_us for queue_us in queues)
+    return bool(queues) and (late / len(queues)) ** len(searches) > _BY_CHANCE
 
 
 def _may_be_slow(name: NameEvidence) -> bool:

@@ -1,6 +1,7 @@
 """Why one leg is faster: each phase's share of the difference, put down to what explains it.
 
-The shares of all reasons together are the shares of the phases; those too small to matter are left unsaid.
+The shares of all reasons together are the shares of the phases; those that are too small to matter, and those of phases
+in which the legs differ by no more than chance, are left unsaid.
 """
 
 from collections import defaultdict
@@ -42,9 +43,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What reasons are drawn from: the split of the difference, and what is usual on each leg."""
+    """What reasons are drawn from: the split of the difference, the phases (fields of `Parts`) in which the legs are
+    further apart than by chance, and what is usual on each leg."""
 
     parts: Parts
+    apart: frozenset[str]
     a: LegFacts
     b: LegFacts
     names: Names
@@ -105,17 +108,20 @@ def leading(reasons: tuple[Reason, ...], difference_us: int) -> Reason | None:
 def _all(evidence: Evidence) -> Iterator[Reason]:
     parts = evidence.parts
     more_trips_us, tls_distance_us = _of_tls(evidence)
-    wait_distance_us = _longer_us(evidence, _wait_us)
+    wait_distance_us = _longer_us(evidence, "wait", _wait_us)
     flights = _further_flights(evidence)
-    download_distance_us = flights * _longer_us(evidence, _download_us, flights, flights)
+    download_distance_us = flights * _longer_us(evidence, "download", _download_us, flights, flights)
     distance_us = parts.connect + tls_distance_us + wait_distance_us + download_distance_us
     tls_rest_us = parts.tls - more_trips_us - tls_distance_us
-    yield Reason(id="dns", text=_dns(evidence), difference_us=parts.dns)
-    yield Reason(id="distance", text=_distance(evidence, distance_us), difference_us=distance_us)
+    by_phase = {
+        "dns": Reason(id="dns", text=_dns(evidence), difference_us=parts.dns),
+        "connect": Reason(id="distance", text=_distance(evidence, distance_us), difference_us=distance_us),
+        "tls": Reason(id="tls", text=_tls(evidence, tls_rest_us), difference_us=tls_rest_us),
+        "wait": _wait(evidence, parts.wait - wait_distance_us),
+        "download": _download(evidence, parts.download - download_distance_us),
+    }
+    yield from (reason for phase, reason in by_phase.items() if phase in evidence.apart)
     yield Reason(id="tls_round_trips", text=_tls_trips(evidence, more_trips_us), difference_us=more_trips_us)
-    yield Reason(id="tls", text=_tls(evidence, tls_rest_us), difference_us=tls_rest_us)
-    yield _wait(evidence, parts.wait - wait_distance_us)
-    yield _download(evidence, parts.download - download_distance_us)
 
 
 def _of_tls(evidence: Evidence) -> tuple[int, int]:
@@ -124,12 +130,14 @@ def _of_tls(evidence: Evidence) -> tuple[int, int]:
     if not a or not b:
         return 0, 0
     facts, trips = (evidence.a, a) if a > b else (evidence.b, b)
-    return round((a - b) * _trip_us(facts, _tls_us, trips)), round(min(a, b) * _longer_us(evidence, _tls_us, a, b))
+    longer_us = _longer_us(evidence, "tls", _tls_us, a, b)
+    return round((a - b) * _trip_us(facts, _tls_us, trips)), round(min(a, b) * longer_us)
 
 
-def _longer_us(evidence: Evidence, of: Callable[[LegFacts], int], a: float = 1, b: float = 1) -> int:
-    """By how much longer a round trip to a is than one to b, in a phase of so many; 0 where either is not known."""
-    if evidence.a.rtt_us is None or evidence.b.rtt_us is None:
+def _longer_us(evidence: Evidence, phase: str, of: Callable[[LegFacts], int], a: float = 1, b: float = 1) -> int:
+    """By how much longer a round trip to a is than one to b, in a phase of so many; 0 where either is not known, and
+    where connecting or this phase takes no longer than by chance."""
+    if evidence.a.rtt_us is None or evidence.b.rtt_us is None or not {"connect", phase} <= evidence.apart:
         return 0
     return round(_trip_us(evidence.a, of, a) - _trip_us(evidence.b, of, b))
 

@@ -4,6 +4,7 @@ The estimate is that of Hodges and Lehmann (1963): the median of all Walsh avera
 interval is the one that belongs to Wilcoxon's signed-rank test: it holds every shift that the test would not reject.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate, combinations_with_replacement
@@ -34,6 +35,19 @@ class PairedDifferences:
         """
         rank = _rank(self._count, confidence)
         return None if rank < 1 else (self._doubled[rank - 1] / 2, self._doubled[-rank] / 2)
+
+
+def stands_apart(values: Sequence[float], confidence: float) -> bool:
+    """Whether the interval of that confidence lies on one side of zero, without all the averages that it is made of."""
+    rank = _rank(len(values), confidence)
+    least = min(_not_above_zero(values), _not_above_zero([-value for value in values]))
+    return least < rank
+
+
+def _not_above_zero(values: Sequence[float]) -> int:
+    """How many Walsh averages are not."""
+    ordered = sorted(values)
+    return sum(bisect_right(ordered, -value, lo=at) - at for at, value in enumerate(ordered))
 
 
 @cache

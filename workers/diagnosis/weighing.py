@@ -154,10 +154,10 @@ def jitter_us(case: Case) -> int:
     return max(trips) - min(trips) if trips else 0
 
 
-def queue_us(case: Case) -> float:
-    """By how much most round trips of this probe's connections are longer than the shortest."""
+def queues_us(case: Case) -> list[int]:
+    """By how much the round trip of each of this probe's connections is longer than the shortest."""
     trips = _trips(case)
-    return median(trips) - min(trips) if trips else 0
+    return [trip - min(trips) for trip in trips]
 
 
 def _trips(case: Case) -> list[int]:

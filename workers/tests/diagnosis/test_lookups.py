@@ -54,7 +54,7 @@ def test_where_connections_wait_in_a_queue_lookups_may_have_too() -> None:
     many = searched(160_000, 210_000, took_us=190_000, aliases=aliases(4))
     calm, chance, queued = (
         [connection(Path(rtt_ms=30), Server(), syn_rtt_us=trip_us) for trip_us in trips_us]
-        for trips_us in ([30_000] * 4, [30_000, 31_000, 30_000, 400_000], [30_000, 400_000, 150_000, 230_000])
+        for trips_us in ([30_000] * 4, [*[30_000] * 7, 400_000], [30_000, 400_000, 150_000, 230_000])
     )
     for trials in (calm, chance):
         assert found(names.RULES, probe(trials, names=(slow,))).keys() == {Id.DNS_SLOW}
@@ -64,6 +64,16 @@ def test_where_connections_wait_in_a_queue_lookups_may_have_too() -> None:
         assert not found(names.RULES, evidence)
         assert left_open(names.RULES, evidence)[id] is NotJudgedReason.UNSTEADY
     assert found(names.RULES, probe(queued, names=(many,)))[Id.DNS_CNAME_CHAIN].saving_us is None
+
+
+@pytest.mark.parametrize(("late", "told"), [(0, True), (2, True), (4, False), (7, False)])
+def test_where_some_connections_were_as_late_each_search_may_have_been(late: int, told: bool) -> None:
+    """A radio that sends again what got lost keeps some packets for a while, of names as of connections."""
+    trips_us = [*[20_000] * (17 - late), *[170_000] * late]
+    trials = [connection(Path(rtt_ms=20), Server(), syn_rtt_us=trip_us) for trip_us in trips_us]
+    evidence = probe(trials, names=(searched(170_000, 200_000, 320_000, took_us=284_000),))
+    assert (Id.DNS_SLOW in found(names.RULES, evidence)) is told
+    assert (left_open(names.RULES, evidence).get(Id.DNS_SLOW) is NotJudgedReason.UNSTEADY) is not told
 
 
 def test_a_resolver_that_refuses_a_question_has_not_searched() -> None:

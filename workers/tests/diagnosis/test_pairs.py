@@ -9,8 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.diagnosis.pair_reasons import Reason
-from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, LegSample, PairRun, PairSample, Verdict, run_of
+from workers.diagnosis.pair_reasons import Evidence, Reason, reasons_of
+from workers.diagnosis.pair_samples import (
+    ANY_TWO,
+    CDN_AND_ORIGIN,
+    LegSample,
+    PairRun,
+    PairSample,
+    Parts,
+    Verdict,
+    run_of,
+)
 from workers.diagnosis.pairs import MAX_PAIRS, PairVerdict, compare, judge, overall
 from workers.measurement.messages import PairMeasurement
 from workers.measurement.pair import CacheState, Leg
@@ -144,7 +153,12 @@ def test_the_phases_add_up_to_the_estimate_whatever_was_measured(pairs: Sequence
     assert verdict.by_phase.dns == 0 or all(
         one.phases.dns_us is not None for pair in pairs if pair.a.status == pair.b.status for one in (pair.a, pair.b)
     )
-    explained = [reason.difference_us or 0 for reason in verdict.reasons]
+    assert verdict.a is not None
+    assert verdict.b is not None
+    everything = Evidence(
+        parts=verdict.by_phase, apart=frozenset(Parts._fields), a=verdict.a, b=verdict.b, names=CDN_AND_ORIGIN
+    )
+    explained = [reason.difference_us or 0 for reason in reasons_of(everything)]
     left = verdict.difference.estimate_us - sum(explained)
     assert abs(left) <= 6 * max(500, 0.05 * abs(verdict.difference.estimate_us)) + 1
 
@@ -282,11 +296,37 @@ def test_several_regions_have_a_reason_together() -> None:
 
 def test_in_what_regions_contradict_each_other_lies_no_reason_together() -> None:
     """One origin begins its answer as much earlier as the other's later; that one is also further away is left."""
-    both = overall({"fra": region(21_000), "sin": region(-60_000), "nyc": judge([])})
+    quick, slow = leg(), leg(51_000)
+    slow_and_far = leg(56_000, connect_us=15_000, tls_us=16_000, rtt_us=15_000)
+    both = overall(
+        {"fra": judge(fixed(25, slow, quick)), "sin": judge(fixed(25, quick, slow_and_far)), "nyc": judge([])}
+    )
     (reason,) = both.reasons
     assert reason.id == "distance"
-    assert reason.difference_us == pytest.approx(-4_950, abs=100)
+    assert reason.difference_us == pytest.approx(-7_500, abs=100)
     assert reason.text.startswith("sin: ")
+
+
+def test_what_may_be_chance_is_no_reason() -> None:
+    """The second leg asked of each pair is behind what the first left in a queue, and a coin decides which that is."""
+    near, queued = leg(), leg(tls_us=30_000, connect_us=28_000, rtt_us=28_000, wait_us=48_000)
+    told: list[str] = []
+    for seed in range(20):
+        coin = Random(seed)
+        turns = [(near, queued) if coin.random() < 0.5 else (queued, near) for _ in range(24)]
+        verdict = judge([PairSample(a=a, b=b) for a, b in turns])
+        assert verdict.by_phase is not None
+        told.extend(one.id for one in verdict.reasons)
+    assert len(told) <= 5
+
+
+def test_a_phase_that_takes_always_longer_is_a_reason_beside_others_that_are_chance() -> None:
+    pairs = series(Random(3), 40, wide)
+    slower = [
+        replace(pair, a=replace(pair.a, phases=replace(pair.a.phases, dns_us=9_000 + number % 3)))
+        for number, pair in enumerate(pairs)
+    ]
+    assert {one.id for one in judge(slower).reasons} == {"dns"}
 
 
 def because(verdict: PairVerdict, **shares_us: int) -> PairVerdict:

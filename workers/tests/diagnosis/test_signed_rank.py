@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
-from workers.diagnosis.signed_rank import EXACT_UP_TO, PairedDifferences
+from workers.diagnosis.signed_rank import EXACT_UP_TO, PairedDifferences, stands_apart
 
 VALUES = st.lists(st.integers(-10_000_000, 10_000_000), min_size=1, max_size=60)
 
@@ -76,3 +76,9 @@ def test_one_wild_pair_hardly_moves_the_middle() -> None:
     random = Random(4)
     values = [random.gauss(10, 1) for _ in range(25)]
     assert abs(PairedDifferences([*values, 5_000]).middle - PairedDifferences(values).middle) < 0.5
+
+
+@given(VALUES, st.sampled_from([0.9, 0.95, 0.99]))
+def test_what_stands_apart_has_an_interval_on_one_side_of_zero(values: list[int], confidence: float) -> None:
+    interval = PairedDifferences(values).interval(confidence)
+    assert stands_apart(values, confidence) is (interval is not None and (interval[0] > 0 or interval[1] < 0))
