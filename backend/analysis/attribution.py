@@ -93,11 +93,16 @@ def _moved(regions: Iterable[Series], change_at: float) -> tuple[float, float] |
     sides = [pair for pair in (_sides(series, change_at) for series in regions) if pair[0].size and pair[1].size]
     if not sides:
         return None
-    excess = sum(_wins(before, after) - before.size * after.size / 2 for before, after in sides)
-    variance = sum(before.size * after.size * (before.size + after.size + 1) / 12 for before, after in sides)
-    if abs(excess) < _MOVED * variance**0.5:
+    if not ranks_differ(sides):
         return None
     return float(np.mean([np.median(before) for before, _ in sides])), float(np.mean([np.median(a) for _, a in sides]))
+
+
+def ranks_differ(sides: Sequence[tuple[Floats, Floats]]) -> bool:
+    """Whether values before and after differ by more than chance, by their ranks in each region. False without any."""
+    excess = sum(_wins(before, after) - before.size * after.size / 2 for before, after in sides)
+    variance = sum(before.size * after.size * (before.size + after.size + 1) / 12 for before, after in sides)
+    return bool(variance > 0 and abs(excess) >= _MOVED * variance**0.5)
 
 
 def _sides(series: Series, change_at: float) -> tuple[Floats, Floats]:

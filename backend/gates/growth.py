@@ -1,7 +1,12 @@
 """Which part of a metric grew: where to look first. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from statistics import fmean, median
+from statistics import fmean
+
+import numpy as np
+
+from backend.analysis.attribution import ranks_differ
+from backend.analysis.noise import Floats
 
 Sample = Mapping[str, float | None]
 Samples = Mapping[str, Sequence[Sample]]
@@ -24,7 +29,8 @@ _LEAST_US = 1_000
 
 
 def growth(metric: str, before: Samples, after: Samples) -> list[dict[str, object]]:
-    """The parts of a metric that grew, most first: [{"phase", "ms"}]. Empty for what has no parts.
+    """The parts of a metric that grew, and by more than chance, most first: [{"phase", "ms"}]. Empty for what has no
+    parts.
 
     Of medians by region, averaged over regions that both sides have. Parts of medians need not add up.
     """
@@ -33,25 +39,27 @@ def growth(metric: str, before: Samples, after: Samples) -> list[dict[str, objec
     phases, rest = _PARTS[metric]
     whole = metric.removesuffix("_ms") + "_us"
     regions = [region for region in after if after[region] and before.get(region)]
-    if not regions:
-        return []
-    names = [*phases, rest]
-    changes = {
-        name: fmean(
-            _typical(name, phases, whole, after[region]) - _typical(name, phases, whole, before[region])
+    sides = {
+        name: [
+            (_times(name, phases, whole, before[region]), _times(name, phases, whole, after[region]))
             for region in regions
-        )
-        for name in names
+        ]
+        for name in (*phases, rest)
     }
+    changes = {name: _change(pairs) for name, pairs in sides.items() if ranks_differ(pairs)}
     grown = sorted(((change, name) for name, change in changes.items() if change >= _LEAST_US), reverse=True)
     return [{"phase": name, "ms": round(change / 1_000, 1)} for change, name in grown]
 
 
-def _typical(name: str, phases: Sequence[str], whole: str, samples: Sequence[Sample]) -> float:
-    """The median of a phase; one that did not happen took no time."""
+def _change(pairs: Sequence[tuple[Floats, Floats]]) -> float:
+    return fmean(float(np.median(after) - np.median(before)) for before, after in pairs)
+
+
+def _times(name: str, phases: Sequence[str], whole: str, samples: Sequence[Sample]) -> Floats:
+    """How long a phase took in each run, or what is left beside all phases; what did not happen took no time."""
     if name in phases:
-        return median(sample.get(f"{name}_us") or 0.0 for sample in samples)
-    return median(list(_rests(phases, whole, samples)) or [0.0])
+        return np.asarray([sample.get(f"{name}_us") or 0.0 for sample in samples])
+    return np.asarray(list(_rests(phases, whole, samples)) or [0.0])
 
 
 def _rests(phases: Sequence[str], whole: str, samples: Iterable[Sample]) -> Iterable[float]:

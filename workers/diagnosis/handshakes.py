@@ -176,10 +176,12 @@ def handshake_stall(case: Case) -> Verdicts:
     sure = _sight(case, FindingId.TLS_HANDSHAKE_STALL, GapKind.SERVER, known_window(case), least_us=MIN_STALL_US)
     if not isinstance(sure, Sure):
         begun = begins_late(case)
-        if begun is not None:
+        if isinstance(begun, Sure):
             yield _late_begin(begun)
-        elif sure is not None and not isinstance(case.once(_held_for_acks), Sure):
-            yield sure
+            return
+        left_open = sure or begun
+        if left_open is not None and not isinstance(case.once(_held_for_acks), Sure):
+            yield left_open
         return
     pauses = [_paused_us(gaps) for gaps in sure.seen]
     middle = median(pauses)

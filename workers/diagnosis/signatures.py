@@ -20,7 +20,7 @@ from workers.diagnosis.thinking import (
 from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, own_lag_us, visits, weigh
 from workers.diagnosis.windows import first_answer, known_window
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
-from workers.measurement.finding import Confidence, Fact, Finding, FindingId, Severity
+from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # What a signature costs more than this a visitor notices.
 MIN_KEY_COST_US = 15_000
@@ -87,14 +87,17 @@ def key_cost(case: Case) -> Verdicts:
         yield sure
 
 
-def begins_late(case: Case) -> Sure[int] | None:
+def begins_late(case: Case) -> Sure[int] | NotJudged | None:
     """How late each handshake begins though nothing may have to be signed: what those took that continue a session.
 
-    None where answers are as late, as behind a proxy near us: that is the way.
+    None where it is hardly any, or answers are as late, as behind a proxy near us: that is the way.
     """
-    unsigned_us, up_us, jitter = _unsigned_us(case), up_us_per_byte(case), jitter_us(case)
-    if unsigned_us < max(MIN_STALL_US, _JITTERS * jitter) or 2 * way_behind_us(case) >= unsigned_us:
+    id, jitter = FindingId.TLS_HANDSHAKE_STALL, jitter_us(case)
+    unsigned_us, up_us = _unsigned_us(case), up_us_per_byte(case)
+    if unsigned_us < MIN_STALL_US or 2 * way_behind_us(case) >= unsigned_us:
         return None
+    if unsigned_us < _JITTERS * jitter:
+        return NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     trials = [trial for trial in (*visits(case), *_continued(case)) if lead_us(trial) is not None]
     soonest_us = min(map(_begun_us, trials))
 
@@ -105,8 +108,7 @@ def begins_late(case: Case) -> Sure[int] | None:
     def spoilt(trial: TrialEvidence) -> bool:
         return lost_in_handshake(trial) or _may_have_been_lost(trial, jitter, soonest_us)
 
-    sure = weigh(case, FindingId.TLS_HANDSHAKE_STALL, trials, look, counts_round_trips=False, spoilt=spoilt)
-    return sure if isinstance(sure, Sure) else None
+    return weigh(case, id, trials, look, counts_round_trips=False, spoilt=spoilt)
 
 
 def _unsigned_us(case: Case) -> int:

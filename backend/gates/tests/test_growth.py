@@ -40,3 +40,12 @@ def test_regions_that_only_one_side_has_say_nothing() -> None:
 def test_what_has_no_parts_has_none_that_grew() -> None:
     before, after = sides(tls_us=90_000)
     assert growth("tls_ms", before, after) == []
+
+
+def test_what_may_have_grown_by_chance_is_not_named() -> None:
+    """Handshakes that take now this long and now that: of few runs the middle is anywhere."""
+    before, after = sides(wait_us=140_000, ttfb_us=200_100)
+    for side, restless_us in ((before, (20_000, 30_000, 60_000)), (after, (20_000, 55_000, 60_000))):
+        for region in side:
+            side[region] = [run | {"tls_us": us} for run, us in zip(side[region], restless_us, strict=True)]
+    assert [part["phase"] for part in growth("ttfb_ms", before, after)] == ["wait"]

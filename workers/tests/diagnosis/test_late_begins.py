@@ -7,7 +7,8 @@ import pytest
 from workers.diagnosis import answers, handshakes
 from workers.measurement.evidence import ProbeEvidence
 from workers.measurement.finding import FindingId as Id
-from workers.tests.diagnosis.judging import facts, found
+from workers.measurement.finding import NotJudgedReason
+from workers.tests.diagnosis.judging import facts, found, left_open
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Server, deep
 
@@ -57,6 +58,13 @@ def test_a_signature_that_takes_as_long_is_the_keys(rtt_ms: float) -> None:
 @pytest.mark.parametrize("rtt_ms", [20, 80])
 def test_a_server_far_behind_a_proxy_near_us_is_not_late_with_handshakes(rtt_ms: float) -> None:
     assert not found(RULES, deep(Path(rtt_ms=rtt_ms, behind_us=LATE_US), Server()))
+
+
+def test_on_a_way_as_unsteady_a_late_begin_is_left_open() -> None:
+    evidence = deep(Path(), LATE)
+    *others, last = evidence.trials
+    unsteady = replace(evidence, trials=(*others, replace(last, syn_rtt_us=130_000)))
+    assert left_open(RULES, unsteady)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.UNSTEADY
 
 
 def test_one_handshake_that_began_at_once_says_that_not_each_is_late() -> None:
