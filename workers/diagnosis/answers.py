@@ -10,15 +10,14 @@ from workers.diagnosis.body_stalls import body_stall, pauses_in
 from workers.diagnosis.case import Case, Rule, Verdicts, lost_once_connected, lost_packets, rtt_of
 from workers.diagnosis.flights import mss_of, packet_time_us, tickets_before
 from workers.diagnosis.gaps import GapKind, Ruler, answer_gaps, ruler_of
+from workers.diagnosis.late_begins import always_late_us, lead_us
 from workers.diagnosis.path import loss
 from workers.diagnosis.quick_answers import hangs_on_window
 from workers.diagnosis.thinking import (
     THOUGHTFUL,
-    always_late_us,
     answer_was_disturbed,
     begun_us,
     first_think_us,
-    lead_us,
     may_be_repaired,
     think_us,
     way_behind_us,

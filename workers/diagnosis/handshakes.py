@@ -20,8 +20,8 @@ from workers.diagnosis.gaps import (
     ruler_of,
     splits_record,
 )
-from workers.diagnosis.signatures import MIN_STALL_US, begins_late, first_packet_bytes, key_cost, server_key
-from workers.diagnosis.thinking import lead_us
+from workers.diagnosis.late_begins import first_packet_bytes, lead_us
+from workers.diagnosis.signatures import MIN_STALL_US, begins_late, key_cost, server_key
 from workers.diagnosis.weighing import (
     Sure,
     fact,

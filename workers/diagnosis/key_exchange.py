@@ -5,7 +5,7 @@ from statistics import median
 from workers.diagnosis.case import REPEATS, Case, Rule, Verdicts
 from workers.diagnosis.facts import facts, in_ms, seen
 from workers.diagnosis.full_packets import is_stuck
-from workers.diagnosis.thinking import lead_us
+from workers.diagnosis.late_begins import lead_us
 from workers.diagnosis.tls_visits import AS_BROWSERS, completed, speaks_tls13
 from workers.diagnosis.weighing import is_blind, is_late, lost_in_handshake, unrepeated
 from workers.measurement.evidence import Depth, Trial, TrialEvidence

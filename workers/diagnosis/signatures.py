@@ -6,17 +6,17 @@ Who continues a session is answered without a signature: as late as that handsha
 from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
-from workers.diagnosis.flights import Turn, handshake_turns, mss_of, packet_time_us
+from workers.diagnosis.flights import handshake_turns, packet_time_us
 from workers.diagnosis.gaps import GapKind, handshake_gaps, ruler_of
-from workers.diagnosis.thinking import (
-    FAR_BEHIND_US,
-    THOUGHTFUL,
+from workers.diagnosis.late_begins import (
+    begun_late_us,
+    continued,
+    first_packet_bytes,
     lead_us,
-    plain_think_us,
-    think_us,
+    unsigned_us,
     up_us_per_byte,
-    way_behind_us,
 )
+from workers.diagnosis.thinking import plain_think_us, think_us, way_behind_us
 from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, own_lag_us, visits, weigh
 from workers.diagnosis.windows import first_answer, known_window
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
@@ -41,10 +41,10 @@ def key_cost(case: Case) -> Verdicts:
     large = key is not None and _is_large_rsa(key)
     least_us = max(MIN_KEY_COST_US, _JITTERS * jitter_us(case), plain_think_us(case) or 0)
     trials = [trial for trial in visits(case, _SIGNED, ()) if lead_us(trial) is not None]
-    up_us, unsigned_us = up_us_per_byte(case), _unsigned_us(case)
+    up_us, always_us = up_us_per_byte(case), unsigned_us(case)
 
     def lead(trial: TrialEvidence) -> int:
-        return max(0, _lead_us(trial, up_us) - unsigned_us)
+        return max(0, begun_late_us(trial, up_us) - always_us)
 
     def stands_out(trial: TrialEvidence, lag_us: int = 0) -> bool:
         link_us = max(_PACKETS * packet_time_us(trial), _JITTERS * _by_link_us(trial))
@@ -93,41 +93,22 @@ def begins_late(case: Case) -> Sure[int] | NotJudged | None:
     None where it is hardly any, or answers are as late, as behind a proxy near us: that is the way.
     """
     id, jitter = FindingId.TLS_HANDSHAKE_STALL, jitter_us(case)
-    unsigned_us, up_us = _unsigned_us(case), up_us_per_byte(case)
-    if unsigned_us < MIN_STALL_US or 2 * way_behind_us(case) >= unsigned_us:
+    late_us, up_us = unsigned_us(case), up_us_per_byte(case)
+    if late_us < MIN_STALL_US or 2 * way_behind_us(case) >= late_us:
         return None
-    if unsigned_us < _JITTERS * jitter:
+    if late_us < _JITTERS * jitter:
         return NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
-    trials = [trial for trial in (*visits(case), *_continued(case)) if lead_us(trial) is not None]
+    trials = [trial for trial in (*visits(case), *continued(case)) if lead_us(trial) is not None]
     soonest_us = min(map(_begun_us, trials))
 
     def look(trial: TrialEvidence) -> int | None:
-        is_late = _lead_us(trial, up_us) - own_lag_us(trial) >= MIN_STALL_US
-        return unsigned_us if is_late else None
+        is_late = begun_late_us(trial, up_us) - own_lag_us(trial) >= MIN_STALL_US
+        return late_us if is_late else None
 
     def spoilt(trial: TrialEvidence) -> bool:
         return lost_in_handshake(trial) or _may_have_been_lost(trial, jitter, soonest_us)
 
     return weigh(case, id, trials, look, counts_round_trips=False, spoilt=spoilt)
-
-
-def _unsigned_us(case: Case) -> int:
-    """How late even the quickest of those handshakes began for which nothing was signed; 0 for hardly any, and where
-    there was none."""
-    up_us = up_us_per_byte(case)
-    least_us = min((_lead_us(trial, up_us) for trial in _continued(case)), default=0)
-    return least_us if least_us >= FAR_BEHIND_US else 0
-
-
-def _continued(case: Case) -> list[TrialEvidence]:
-    """Connections whose handshake continued a session."""
-    trials = (one for one in case.evidence.of(*THOUGHTFUL) if one.handshake is not None and one.handshake.resumed)
-    return [trial for trial in trials if lead_us(trial) is not None]
-
-
-def _lead_us(trial: TrialEvidence, up_us_per_byte: float) -> int:
-    """How long the server took to begin its handshake, beyond what the way takes."""
-    return max(0, round((lead_us(trial) or 0) - _on_narrow_link_us(trial, up_us_per_byte)))
 
 
 def _pause_us(case: Case, trial: TrialEvidence) -> int | None:
@@ -174,13 +155,6 @@ def server_key(case: Case) -> ChainCertificate | None:
     return None
 
 
-def _on_narrow_link_us(trial: TrialEvidence, up_us_per_byte: float) -> float:
-    """What the way takes beyond a round trip for our hello, and for the first packet of what follows."""
-    hello_bytes = 0 if trial.handshake is None else trial.handshake.hello_bytes
-    first = first_packet_bytes(trial, handshake_turns(trial)[0])
-    return up_us_per_byte * hello_bytes + packet_time_us(trial) * first / mss_of(trial)
-
-
 def _by_link_us(trial: TrialEvidence) -> float:
     """What the first packet of the handshake may take on a narrow link, if that is why the answer's first took as long
     as it did."""
@@ -189,11 +163,6 @@ def _by_link_us(trial: TrialEvidence) -> float:
     if answer is None or think is None or not turns:
         return 0
     return think * max(1, first_packet_bytes(trial, turns[0]) / first_packet_bytes(trial, answer[1]))
-
-
-def first_packet_bytes(trial: TrialEvidence, turn: Turn) -> int:
-    """A full one where the flight has as much: reads are smaller than packets where the engine wants to know more."""
-    return min(turn.flights[0].size_bytes, mss_of(trial)) or 1
 
 
 def _slow_key(

@@ -3,7 +3,7 @@
 Tickets of TLS 1.3 come first and would hide it, so the first record that carries the answer counts.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import ceil
 from statistics import median
 
@@ -11,15 +11,13 @@ from workers.diagnosis.case import Case, rtt_of
 from workers.diagnosis.flights import (
     RECORD_HEADER_BYTES,
     answer_turn,
-    handshake_turns,
-    packet_time_us,
     records_before,
     shakes_again,
     tickets_before,
 )
 from workers.diagnosis.gaps import USUAL_WINDOW, Ruler, ruler_of
+from workers.diagnosis.late_begins import lead_us, unsigned_us
 from workers.diagnosis.once import once_a_trial
-from workers.diagnosis.weighing import jitter_us, lost_in_handshake
 from workers.measurement.evidence import Exchange, Trial, TrialEvidence
 
 # All that wait for the same answer. What came as early data, or over another transport, waits for other things too.
@@ -34,10 +32,6 @@ THOUGHTFUL = (
 )
 # A wait for our acknowledgement on a way that is as unsteady as this.
 _UNSTEADY_RTT = (0.85, 1.4)
-# What a server needs to find a session again, and what our own clock is late by, is less.
-FAR_BEHIND_US = 15_000
-# What is to be told from the way stands out of its unsteadiness by so much.
-_JITTERS = 1.5
 # When a lost first packet comes: after a round trip at least, and what its sender waits for one that was overtaken.
 _REPAIRED_RTT = (0.95, 1.2)
 
@@ -98,51 +92,12 @@ def plain_think_us(case: Case) -> int | None:
     return min((think for trial in case.evidence.of(*THOUGHTFUL) for think in _thinks(trial)), default=None)
 
 
-@once_a_trial
-def lead_us(trial: TrialEvidence) -> int | None:
-    """How long the server took, beyond a round trip, to begin its handshake."""
-    rtt_us, turns = rtt_of(trial), handshake_turns(trial)
-    if rtt_us is None or not turns:
-        return None
-    return max(0, max(turn.start_us - turn.asked_us - rtt_us for turn in turns))
-
-
-def up_us_per_byte(case: Case) -> float:
-    """What a byte of ours takes on a narrow way to the server: by so much later it answers a ClientHello with a hybrid
-    key share than one without. 0 where that is no more than the way's unsteadiness."""
-    larger, smaller = (_hellos(case, kinds) for kinds in ((Trial.FULL, Trial.HTTP2), (Trial.CLASSICAL,)))
-    if not larger or not smaller:
-        return 0.0
-    later_us = min(us for us, _ in larger) - min(us for us, _ in smaller)
-    longer_bytes = min(size for _, size in larger) - max(size for _, size in smaller)
-    return later_us / longer_bytes if longer_bytes > 0 and later_us > _JITTERS * jitter_us(case) else 0.0
-
-
-def _hellos(case: Case, kinds: Iterable[Trial]) -> list[tuple[int, int]]:
-    """How long full handshakes took to begin, and the size of the hello before."""
-    return [
-        (turns[0].start_us - turns[0].asked_us, trial.handshake.hello_bytes)
-        for trial in case.evidence.of(*kinds)
-        if trial.handshake is not None and not trial.handshake.resumed and not lost_in_handshake(trial)
-        if (turns := handshake_turns(trial))
-    ]
-
-
-def always_late_us(trials: Iterable[TrialEvidence]) -> int:
-    """By how much even the quickest of their handshakes began late, and not for a narrow link; 0 for hardly any."""
-    leads = ((lead_us(trial), packet_time_us(trial)) for trial in trials)
-    least_us = min((lead - packet_us for lead, packet_us in leads if lead is not None), default=0)
-    return least_us if least_us >= FAR_BEHIND_US else 0
-
-
 def way_behind_us(case: Case) -> int:
     """What each word of the server takes besides the round trip of its TCP connection, as where a proxy near us accepts
     connections for a server far behind it: how late handshakes begin for which nothing is to be signed, and no more
     than the quickest answer."""
-    trials = case.evidence.of(*THOUGHTFUL)
-    thinks = [think for trial in trials if (think := first_think_us(trial)) is not None]
-    late_us = always_late_us(one for one in trials if one.handshake is not None and one.handshake.resumed)
-    return min([late_us, *thinks])
+    thinks = [think for trial in case.evidence.of(*THOUGHTFUL) if (think := first_think_us(trial)) is not None]
+    return min([unsigned_us(case), *thinks])
 
 
 def may_be_repaired(trial: TrialEvidence, think: int, least_us: float) -> bool:
