@@ -22,5 +22,7 @@ COPY workers/measurement workers/measurement
 COPY workers/diagnosis workers/diagnosis
 RUN python -m compileall -q backend workers manage.py && python manage.py collectstatic --noinput
 USER firstbyte
-# Never with --preload: a thread that keeps a connection must begin behind the fork.
-CMD ["gunicorn", "backend.wsgi", "--bind=0.0.0.0:8800", "--worker-class=gthread", "--threads=8", "--no-control-socket"]
+# Never with --preload: a thread that keeps a connection must begin behind the fork. An agent's connection is kept longer
+# than its heartbeats are apart, so that it is not closed while the agent sends.
+CMD ["gunicorn", "backend.wsgi", "--bind=0.0.0.0:8800", "--worker-class=gthread", "--threads=8", "--keep-alive=30", \
+     "--no-control-socket"]

@@ -59,7 +59,7 @@ def supervise(places: Places) -> int:
 
 
 def _web(places: Places, settings: Settings) -> Service:
-    options = ["--worker-class", "gthread", "--threads", "16", "--no-control-socket"]
+    options = ["--worker-class=gthread", "--threads=16", "--keep-alive=30", "--no-control-socket"]
     return Service(
         name="web",
         command=[f"{places.venv}/bin/gunicorn", "backend.wsgi", "--bind", f"127.0.0.1:{settings.web_port}", *options],

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from workers.measurement.routes import HEARTBEAT_INTERVAL_S
+
 ROOT = Path(__file__).resolve().parents[2]
 # Stands in for the image's own packages: whatever this test's environment has besides cannot be imported.
 SITE = """\
@@ -82,6 +84,13 @@ def test_an_agent_s_container_has_the_command_line_in_whatever_folder(tmp_path: 
 def test_the_web_process_loads_the_service_behind_the_fork() -> None:
     """Loading it begins a thread with a connection: of one that began before it, a child inherits broken halves."""
     assert "preload" not in (ROOT / "deploy" / "backend.Dockerfile").read_text().rpartition("CMD")[2]
+
+
+@pytest.mark.parametrize("file", ["backend.Dockerfile", "local/plan.py"])
+def test_the_web_process_keeps_an_agent_s_connection_between_heartbeats(file: str) -> None:
+    """What closes it after a while closes it now and then under a result that is on its way."""
+    (kept_s,) = re.findall(r'"--keep-alive=(\d+)"', (ROOT / "deploy" / file).read_text()) or ["2"]
+    assert int(kept_s) > HEARTBEAT_INTERVAL_S
 
 
 def staged(dockerfile: Path, folder: Path) -> Path:
