@@ -86,17 +86,18 @@ def supervise(children: Sequence[Child]) -> int:
         _reap(children)
     log.info("ending: runs may finish within %.0f s", DRAIN_S)
     for last, patience_s in ((False, DRAIN_S), (True, LAST_DRAIN_S)):
-        _end([child for child in children if child.last is last], patience_s)
+        _end([child for child in children if child.last is last], patience_s, children)
     return 0
 
 
-def _end(children: Sequence[Child], patience_s: float) -> None:
-    for child in children:
+def _end(ending: Sequence[Child], patience_s: float, children: Sequence[Child]) -> None:
+    """Ends these. Any of all children may end meanwhile, and no signal may go to what another process is by now."""
+    for child in ending:
         child.send(signal.SIGTERM)
     deadline = time.monotonic() + patience_s
-    while any(child.pid is not None for child in children):
+    while any(child.pid is not None for child in ending):
         if _next_signal(0.2) in (signal.SIGTERM, signal.SIGINT) or time.monotonic() > deadline:
-            for child in children:
+            for child in ending:
                 child.send(signal.SIGKILL)
         _reap(children)
 

@@ -167,6 +167,17 @@ def test_the_last_child_outlives_the_others(family: Family, number: signal.Signa
     assert not any(alive(pid) for pid in pids)
 
 
+def test_the_last_child_may_end_before_the_others(family: Family) -> None:
+    family.start("last", "stubborn", patience_s=600)
+    last, stubborn = (family.first(name) for name in ("last", "stubborn"))
+    family.send(signal.SIGTERM)
+    wait_for(lambda: family.lives("stubborn-asked"), "the other to be asked")
+    os.kill(last, signal.SIGKILL)
+    wait_for(lambda: not Path(f"/proc/{last}").exists(), "the last to be buried")
+    os.kill(stubborn, signal.SIGKILL)
+    assert family.wait() == 0
+
+
 def test_a_second_signal_does_not_wait_for_anybody(family: Family) -> None:
     family.start("stubborn", patience_s=600)
     [child] = wait_for(lambda: family.lives("stubborn"), "a child")
