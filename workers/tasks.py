@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from celery import Celery, signals
+from celery.exceptions import WorkerShutdown
+from celery.worker import state
 from kombu import Queue
 
 from workers.bell import Bell
@@ -134,9 +136,24 @@ def serve(app: Celery, *, name: str, queues: tuple[str, ...], slots: int) -> int
         without_heartbeat=True,
         quiet=True,
     )
-    signals.worker_shutting_down.connect(lambda **_: _limit_the_end(worker), weak=False)
+    signals.worker_shutting_down.connect(lambda **_: _begin_to_end(worker), weak=False)
     worker.start()
     return worker.exitcode or 0
+
+
+def _begin_to_end(worker: Any) -> None:
+    """Called in the handler of the signal, which may be told more than once.
+
+    Celery looks at what it was told between two steps, and a step that connects may take half a minute. Without a
+    connection nothing new can begin, so that step is left at once; runs that were begun before still end.
+    """
+    if state.should_stop is not None:
+        return
+    consumer = worker.consumer
+    if consumer.task_consumer is not None:
+        _limit_the_end(worker)
+    if consumer.task_consumer is None or consumer.connection is None:
+        raise WorkerShutdown(os.EX_OK)
 
 
 def _limit_the_end(worker: Any) -> None:

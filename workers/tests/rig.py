@@ -4,9 +4,11 @@ import contextlib
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -58,6 +60,23 @@ class Broker:
         self._process.kill()
         self._process.wait()
 
+    @contextlib.contextmanager
+    def silent(self) -> Iterator["SilentBroker"]:
+        """In the place of one that was killed: takes every connection and never answers."""
+        self.socket.unlink()
+        with socket.socket(socket.AF_UNIX) as listening:
+            listening.bind(str(self.socket))
+            listening.listen()
+            silent = SilentBroker(listening)
+            thread = threading.Thread(target=silent.serve, daemon=True)
+            thread.start()
+            try:
+                yield silent
+            finally:
+                listening.shutdown(socket.SHUT_RDWR)
+                thread.join()
+        self.socket.unlink()
+
     def close(self) -> None:
         self.kill()
         self.admin.close()
@@ -92,6 +111,25 @@ class Broker:
         with contextlib.suppress(redis.ConnectionError):
             return bool(self.admin.ping())
         return False
+
+
+class SilentBroker:
+    """Connections that hear nothing, for as long as it serves."""
+
+    def __init__(self, listening: socket.socket) -> None:
+        self._listening = listening
+        self._taken: list[socket.socket] = []
+
+    @property
+    def connections(self) -> int:
+        return len(self._taken)
+
+    def serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                self._taken.append(self._listening.accept()[0])
+        for connection in self._taken:
+            connection.close()
 
 
 @dataclass(kw_only=True)

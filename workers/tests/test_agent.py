@@ -303,6 +303,29 @@ def test_an_agent_ends_while_its_broker_is_away(agent: Agent, broker: Broker, se
     broker.start()
 
 
+def test_an_agent_whose_broker_never_answers_ends_at_once(agent: Agent, broker: Broker, service: StubService) -> None:
+    agent.settings["FIRSTBYTE_TEST_FINISH_S"] = "30"
+    broker.kill()
+    with broker.silent() as silent:
+        agent.start()
+        wait_for(lambda: silent.connections == 3, "all three that measure to wait for its answer")
+        for child in agent.children():
+            os.kill(child, signal.SIGTERM)
+        assert agent.stop() == 0
+    assert not [word for word in ("handed back", "Traceback", "CRITICAL") if word in agent.log], agent.log
+
+
+def test_an_agent_whose_broker_fell_silent_ends_at_once(agent: Agent, broker: Broker, service: StubService) -> None:
+    agent.settings["FIRSTBYTE_TEST_FINISH_S"] = "30"
+    agent.start()
+    wait_for(lambda: agent.log.count("ready.") == 3, "all three that measure to wait for work")
+    broker.kill()
+    with broker.silent() as silent:
+        wait_for(lambda: silent.connections == 3, "all three to ask again")
+        assert agent.stop() == 0
+    assert not [word for word in ("handed back", "Traceback", "CRITICAL") if word in agent.log], agent.log
+
+
 def test_a_second_agent_in_the_same_spool_is_refused(agent: Agent, broker: Broker, service: StubService) -> None:
     agent.settings["FIRSTBYTE_TEST_PATIENCE_S"] = "1"
     agent.start()
