@@ -16,9 +16,11 @@ from workers.commands.measuring import (
     request_for,
 )
 from workers.commands.output import say, write, write_json
+from workers.diagnosis.catalogue.failures import Door, advice_on
 from workers.diagnosis.cdn_pairs import diagnosis_of_pairs
 from workers.diagnosis.compare_document import Asked, compare_document
 from workers.diagnosis.compare_drawing import draw_comparison
+from workers.diagnosis.finding_drawing import ADVICE
 from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, PairRun, Verdict, run_of
 from workers.diagnosis.pairs import Comparison, compare
 from workers.diagnosis.units import ms
@@ -135,10 +137,14 @@ def _drawing(
     asked: Asked, comparison: Comparison, diagnosis: Diagnosis, failure: Failure | None, canvas: Canvas
 ) -> str:
     """What failed has its place, whatever else fits."""
-    told = "" if failure is None else f"Failed ({failure.stage}): {asked.told(failure.detail)}"
-    failed = hanging("", told, canvas, RED)
+    failed = [] if failure is None else _failed(asked, failure, canvas)
     room = None if canvas.rows is None else canvas.rows - len(failed)
     return "\n".join([draw_comparison(asked, comparison, diagnosis, replace(canvas, rows=room)), *failed])
+
+
+def _failed(asked: Asked, failure: Failure, canvas: Canvas) -> list[str]:
+    told = hanging("", f"Failed ({failure.stage}): {asked.told(failure.detail)}", canvas, RED)
+    return [*told, *hanging(ADVICE, advice_on(failure, Door.TERMINAL), canvas)]
 
 
 def _exit_code(comparison: Comparison, found: Pairs) -> int:

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
+from workers.diagnosis.outcome_drawing import draw_outcome
 from workers.measurement.canvas import RED, Canvas, hanging
 from workers.measurement.contention import contention_told
-from workers.measurement.drawing import draw
 from workers.measurement.messages import Failed, Measured, PageMeasurement
 
 # An empty line before each part below the waterfall.
@@ -18,16 +18,16 @@ def draw_page(outcome: Measured | Failed, canvas: Canvas) -> list[str]:
     """
     page = outcome.measurement
     if not isinstance(page, PageMeasurement):
-        return draw(outcome, canvas).splitlines()
+        return draw_outcome(outcome, canvas)
     busy = contention_told(page.vitals)
     warnings = page.warnings if busy is None else (busy, *page.warnings)
     told = [line for warning in warnings for line in hanging("! ", warning, canvas, RED)]
     room = below = None
     if canvas.rows is not None:
-        figures = draw(outcome, replace(canvas, rows=0)).count("\n") + 1
+        figures = len(draw_outcome(outcome, replace(canvas, rows=0)))
         room = canvas.rows - len(told) - figures - _AROUND
         below = room - min(len(page.waterfall.requests), canvas.rows // 3)
     found = draw_diagnosis(page, canvas, rows=below)
     if room is not None:
         canvas = replace(canvas, rows=max(1, room - len(found)))
-    return [*draw(outcome, canvas).splitlines(), *(["", *found] if found else []), *(["", *told] if told else [])]
+    return [*draw_outcome(outcome, canvas), *(["", *found] if found else []), *(["", *told] if told else [])]

@@ -17,10 +17,10 @@ from workers.commands.measuring import (
 from workers.commands.output import write, write_json
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
 from workers.diagnosis.flight_drawing import draw_flights
+from workers.diagnosis.outcome_drawing import draw_outcome
 from workers.diagnosis.probe_document import probe_document
 from workers.diagnosis.probe_summary import main_trial, telling_sample
 from workers.measurement.canvas import Canvas, hanging
-from workers.measurement.drawing import draw
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasurement, RunRequest
 from workers.measurement.profile import Profile
@@ -95,7 +95,7 @@ def _drawing(samples: Sequence[Measured | Failed], canvas: Canvas, *, flights: b
     """
     outcome, probe = telling_sample(samples), samples[0].measurement
     if not isinstance(probe, ProbeMeasurement):
-        return draw(outcome, canvas)
+        return "\n".join(draw_outcome(outcome, canvas))
     notes = ["", *hanging("", _UNVERIFIED, canvas)] if _is_unverified(probe) else []
     lines = [*_phases(outcome, canvas, below=len(draw_diagnosis(probe, canvas)) + len(notes)), *notes]
     room = None if canvas.rows is None else canvas.rows - len(lines) - 1
@@ -108,7 +108,7 @@ def _drawing(samples: Sequence[Measured | Failed], canvas: Canvas, *, flights: b
 def _phases(outcome: Measured | Failed, canvas: Canvas, *, below: int) -> list[str]:
     """In half a screen, and in more where the lines that are to stand below leave it. What failed has its place."""
     if canvas.rows is None:
-        return draw(outcome, canvas).splitlines()
-    failed = len(draw(replace(outcome, measurement=None)).splitlines()) if isinstance(outcome, Failed) else 0
+        return draw_outcome(outcome, canvas)
+    failed = len(draw_outcome(replace(outcome, measurement=None), canvas)) if isinstance(outcome, Failed) else 0
     rows = max(canvas.rows - below - 1, canvas.rows // 2) - failed
-    return draw(outcome, replace(canvas, rows=rows)).splitlines()
+    return draw_outcome(outcome, replace(canvas, rows=rows))

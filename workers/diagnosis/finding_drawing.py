@@ -11,7 +11,8 @@ from workers.measurement.finding import Confidence, Fact, Finding, Severity
 _MARKS = {Severity.CRITICAL: "✗", Severity.HIGH: "●", Severity.MEDIUM: "◐", Severity.LOW: "○", Severity.INFO: "·"}
 _LOUD = frozenset({Severity.CRITICAL, Severity.HIGH})
 _YELLOW = "33"
-_ADVICE, _BESIDE = "  → ", "    "
+# Before what to do.
+ADVICE, _BESIDE = "  → ", "    "
 # Names of facts have commas.
 _APART = " · "
 
@@ -30,9 +31,9 @@ def draw_finding(finding: Finding, canvas: Canvas, server: str | None, detail: D
     advice = advice_of(finding.id, finding.severity)
     fitting = setting_for(settings_of(finding), server)
     setting = "" if fitting is None else f"({fitting})"
-    whole = hanging(_ADVICE, f"{advice} {setting}".rstrip(), canvas)
+    whole = hanging(ADVICE, f"{advice} {setting}".rstrip(), canvas)
     if detail is Detail.BRIEF:
-        return [head, _in_one_line(whole, hanging(_ADVICE, advice, canvas), canvas)]
+        return [head, _in_one_line(whole, hanging(ADVICE, advice, canvas), canvas)]
     seen = [*([] if told_before else _confidence(finding)), *_evidence(finding.evidence)]
     if detail is Detail.WHOLE:
         return [head, *hanging(_BESIDE, _APART.join(seen), canvas, DIM), *whole]

@@ -164,7 +164,7 @@ _MEANINGS: dict[FailureKind, _Meaning] = {
         Blame.TARGET,
         "A step of the script before the page could not be done: the site is broken, or it changed without the script.",
     ),
-    FailureKind.BROWSER_FAILED: _Meaning(Stage.BROWSER, Blame.MONITOR, "The browser of this region could not be used."),
+    FailureKind.BROWSER_FAILED: _Meaning(Stage.BROWSER, Blame.MONITOR, "The browser could not be used."),
     FailureKind.INTERNAL_ERROR: _Meaning(
         Stage.TARGET, Blame.MONITOR, "The measurement itself failed; this is a fault of the monitor."
     ),

@@ -211,7 +211,7 @@ def test_where_all_regions_miss_again_and_again_the_error_says_why(world: World)
     world.history()
     gate = world.play(world.ask(), lambda run: Failed(failure=failure(FailureKind.BROWSER_FAILED)))
     assert gate.verdict == "error"
-    why = "“The browser of this region could not be used”"
+    why = "“The browser could not be used”"
     assert gate.summary.endswith(f" regions do not measure (ap, eu, us: its runs are missed again and again: {why}).")
 
 

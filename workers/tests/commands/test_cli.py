@@ -112,7 +112,9 @@ def test_what_cannot_be_measured_ends_with_4_and_says_why() -> None:
     done = firstbyte("probe", "--json", url)
     assert done.returncode == 4
     assert json.loads(done.stdout)["error"]["kind"] == "connect_refused"
-    assert "Failed (connect): The server refused the connection" in firstbyte("probe", url).stdout
+    told = " ".join(firstbyte("probe", url).stdout.split())
+    assert "Failed (connect): The server refused the connection" in told
+    assert "→ Look whether the web server runs and listens on this address and port" in told
 
 
 @pytest.mark.parametrize(

@@ -215,6 +215,7 @@ def test_a_broken_leg_ends_with_4_and_a_sentence() -> None:
     assert done.stdout.splitlines()[0] == "No pair could be measured."
     told = " ".join(done.stdout.splitlines())
     assert " Failed (connect): The origin (127.0.0.1): The server refused the connection" in told
+    assert " → Look whether the web server runs and listens on this address and port" in told
     assert "pair 0 of 30: The origin (127.0.0.1): The server refused" in done.stderr
 
 

@@ -9,6 +9,8 @@ from workers.commands.help_layout import laid_out
 from workers.commands.page_arguments import PAGE_SCRIPT
 from workers.commands.parser import parse
 from workers.config import AgentConfig
+from workers.diagnosis.catalogue.failures import Door, advice_on
+from workers.measurement.failure import FailureKind, failure
 from workers.measurement.page_options import Click, TypeText, Visit, WaitFor
 from workers.measurement.script_text import parse_script
 
@@ -103,3 +105,17 @@ def test_examples_are_broken_between_words_and_what_is_said_of_them_stands_below
         "  2 wrong usage",
     ]
     assert laid_out(text, 100) == text.splitlines()
+
+
+@pytest.mark.parametrize("command", ["probe", "page", "compare"])
+def test_advice_on_a_failure_names_options_that_its_command_has(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known = set(_options_in(help_of(command, capsys)))
+    named = {option for kind in FailureKind for option in _options_in(advice_on(failure(kind), Door.TERMINAL))}
+    assert named
+    assert named <= known
+
+
+def _options_in(text: str) -> list[str]:
+    return re.findall(r"--[a-z-]+", text)

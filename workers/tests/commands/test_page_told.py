@@ -7,7 +7,8 @@ import pytest
 from workers.commands.page_drawing import draw_page
 from workers.diagnosis.pages import diagnose_page
 from workers.measurement.canvas import Canvas, columns_of
-from workers.measurement.messages import Measured, PageMeasurement
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.messages import Failed, Measured, PageMeasurement
 from workers.measurement.profile import PROFILES
 from workers.shaped_pages import marked_page
 from workers.tests.diagnosis.test_pages import asked, page
@@ -45,3 +46,11 @@ def test_a_page_is_told_in_one_screen_with_all_its_figures(columns: int, rows: i
     whole = draw_page(outcome, Canvas(width=columns, rows=None))
     assert [line.split()[0] for line in whole[:89]] == [str(number) for number in range(1, 90)]
     assert "… and" not in " ".join(whole)
+
+
+def test_what_to_do_about_a_page_that_failed_is_told_whole_in_the_same_screen() -> None:
+    many = page(*(asked(number, "www.example.org", 1, 310, 400) for number in range(2, 90)))
+    outcome = Failed(failure=failure(FailureKind.STATUS_UNEXPECTED, "503"), measurement=many)
+    lines = draw_page(outcome, Canvas(width=48, rows=23, remedy="--all"))
+    assert len(lines) <= 23
+    assert "→ Look into the server's log at the time of the failure." in " ".join(" ".join(lines).split())

@@ -1,8 +1,10 @@
 """What is told to do about a failed run is right for each way in which its kind comes about."""
 
+import re
+
 import pytest
 
-from workers.diagnosis.catalogue.failures import advice_on
+from workers.diagnosis.catalogue.failures import Door, advice_on
 from workers.measurement.failure import FailureKind, Stage, failure
 
 
@@ -30,3 +32,18 @@ def test_after_the_handshake_no_setting_of_tls_is_the_matter() -> None:
     advice = tls_advice("decryption failed or bad record mac", Stage.WAIT)
     assert "settings" not in advice
     assert "after the handshake" in advice
+
+
+@pytest.mark.parametrize("kind", FailureKind)
+def test_every_failure_has_advice_at_both_doors(kind: FailureKind) -> None:
+    for door in Door:
+        advice = advice_on(failure(kind), door)
+        assert advice.endswith(".")
+        assert not re.search("[{}]|  ", advice)
+
+
+@pytest.mark.parametrize("kind", FailureKind)
+def test_at_a_terminal_nothing_is_told_of_the_service(kind: FailureKind) -> None:
+    failed = failure(kind)
+    assert not re.search("region|agent", failed.detail)
+    assert not re.search("region|agent|monitor|FIRSTBYTE_", advice_on(failed, Door.TERMINAL))
