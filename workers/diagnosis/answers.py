@@ -62,39 +62,16 @@ _MOST_HEADER = 200
 
 
 def keepalive_off(case: Case) -> Verdicts:
-    """http.keepalive_off: the server closes the connection after each answer."""
-    id = FindingId.HTTP_KEEPALIVE_OFF
-    trials = [trial for trial in visits(case, ASKED) if _was_answered(trial) and trial.exchanges[0].kept is not None]
-
-    def look(trial: TrialEvidence) -> bool | None:
-        return True if trial.exchanges[0].kept is False else None
-
-    sure = weigh(case, id, trials, look, counts_round_trips=False, spoilt=never, blind=never)
-    if isinstance(sure, Sure):
-        closed = _undisturbed(sure.trials)
-        # A browser that must open a connection anew continues its session where the server lets it.
-        resumed = [one for one in case.evidence.of(Trial.RESUMED) if _is_resumed(one) and first_answer(one) is not None]
-        opened = _undisturbed(resumed) or closed
-        opening_us = median(map(_connecting_us, closed)) + median(map(_handshake_us, opened))
-        jitter, window = jitter_us(case), known_window(case)
-        slow_starts = [_slow_start_us(trial, ruler_of(trial, jitter, window)) for trial in opened]
-        yield Finding(
-            id=id,
-            severity=Severity.LOW if _keeps_over_http2(case) else Severity.HIGH,
-            confidence=Confidence.HIGH,
-            saving_us=round(opening_us + median(slow_starts)),
-            evidence=sure.facts(
-                fact("opening_ms", ms_of(opening_us)),
-                fact("connection_header", header(sure.trials[0], "connection")),
-            ),
-        )
-    elif sure is not None:
-        yield sure
-    elif not trials and any(map(_was_answered, visits(case, ASKED))):
-        # The run's own connection asks but once.
-        reason = unrepeated(case)
-        light = reason is NotJudgedReason.NEEDS_DEEP_PROBE
-        yield NotJudged(id=id, reason=reason if light else NotJudgedReason.NOT_MEASURED)
+    """http.keepalive_off: the server closes the connection after each answer; that of HTTP/2 alone is one too, since
+    browsers use it where they can.
+    """
+    usual, multiplexed = _closes(case, visits(case, ASKED)), _closes(case, _visits_over_http2(case))
+    if isinstance(usual, Sure):
+        yield _closing(case, usual, Severity.LOW if _keeps_over_http2(case) else Severity.HIGH)
+    elif isinstance(multiplexed, Sure):
+        yield _closing(case, multiplexed, Severity.HIGH)
+    elif unsure := usual or multiplexed:
+        yield unsure
 
 
 def think_time(case: Case) -> Verdicts:
@@ -210,6 +187,48 @@ def _handshake_us(trial: TrialEvidence) -> int:
 def _is_resumed(trial: TrialEvidence) -> bool:
     shake = trial.handshake
     return shake is not None and shake.ended_us is not None and bool(shake.resumed)
+
+
+def _closes(case: Case, made: Sequence[TrialEvidence]) -> Sure[bool] | NotJudged | None:
+    """Whether each of these connections was closed behind its first answer."""
+    id = FindingId.HTTP_KEEPALIVE_OFF
+    answered = [trial for trial in made if _was_answered(trial)]
+    trials = [trial for trial in answered if trial.exchanges[0].kept is not None]
+    if answered and not trials:
+        # The run's own connection asks but once.
+        reason = unrepeated(case)
+        light = reason is NotJudgedReason.NEEDS_DEEP_PROBE
+        return NotJudged(id=id, reason=reason if light else NotJudgedReason.NOT_MEASURED)
+
+    def look(trial: TrialEvidence) -> bool | None:
+        return True if trial.exchanges[0].kept is False else None
+
+    return weigh(case, id, trials, look, counts_round_trips=False, spoilt=never, blind=never)
+
+
+def _closing(case: Case, sure: Sure[bool], severity: Severity) -> Finding:
+    closed = _undisturbed(sure.trials)
+    # A browser that must open a connection anew continues its session where the server lets it.
+    resumed = [one for one in case.evidence.of(Trial.RESUMED) if _is_resumed(one) and first_answer(one) is not None]
+    opened = _undisturbed(resumed) or closed
+    opening_us = median(map(_connecting_us, closed)) + median(map(_handshake_us, opened))
+    jitter, window = jitter_us(case), known_window(case)
+    slow_starts = [_slow_start_us(trial, ruler_of(trial, jitter, window)) for trial in opened]
+    return Finding(
+        id=FindingId.HTTP_KEEPALIVE_OFF,
+        severity=severity,
+        confidence=Confidence.HIGH,
+        saving_us=round(opening_us + median(slow_starts)),
+        evidence=sure.facts(
+            fact("opening_ms", ms_of(opening_us)),
+            fact("connection_header", header(sure.trials[0], "connection")),
+            *([fact("alpn", "h2")] if all(map(over_http2, sure.trials)) else []),
+        ),
+    )
+
+
+def _visits_over_http2(case: Case) -> list[TrialEvidence]:
+    return [trial for trial in visits(case, (Trial.HTTP2,), ()) if over_http2(trial)]
 
 
 def _keeps_over_http2(case: Case) -> bool:

@@ -7,7 +7,7 @@ from workers.diagnosis.headers import offers_http3
 from workers.diagnosis.hsts import is_address
 from workers.diagnosis.tls_visits import chain_of, completed, judged_chain, negotiated_protocol, over_http2
 from workers.measurement.connection import Header
-from workers.measurement.evidence import CertificateFault, Depth, Handshake, Trial
+from workers.measurement.evidence import CertificateFault, Depth, Handshake, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.verify_codes import ISSUER_UNKNOWN, OF_TIME
@@ -56,7 +56,13 @@ def http2_answers(case: Case) -> bool | None:
     otherwise = (one for one in case.evidence.of(Trial.FULL, Trial.CLASSICAL) if not over_http2(one))
     if not asked or not any(one.failure is None and one.exchanges for one in otherwise):
         return None
-    return any(one.failure is None or one.failure.kind not in _BROKEN | _UNREADABLE for one in asked)
+    return any(map(_is_answered, asked))
+
+
+def _is_answered(trial: TrialEvidence) -> bool:
+    """Whether anything came over it. What failed with a further request was answered before."""
+    is_spared = trial.failure is None or trial.failure.kind not in _BROKEN | _UNREADABLE
+    return is_spared or len(trial.exchanges) > 1
 
 
 def _broken(case: Case) -> Finding | NotJudged:

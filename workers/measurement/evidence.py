@@ -42,7 +42,7 @@ class Trial(StrEnum):
     DELAYED_ACK = "delayed_ack"
     # As `full`, without the hybrid key share: X25519 and P-256 alone.
     CLASSICAL = "classical"
-    # As `full`, offering h2 before http/1.1 and asking over it.
+    # As `full`, offering h2 before http/1.1 and asking over it, twice in a row.
     HTTP2 = "http2"
     # TLS 1.3 alone, offering to take compressed certificates (RFC 8879: zlib, brotli, zstd), as far as the server's
     # last word of the handshake. Only made where the chain is long enough to gain from it.

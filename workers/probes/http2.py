@@ -59,6 +59,8 @@ class Http2Conversation:
     it. `head` is set once the head of the final answer is whole, `complete` once the body is. Raises ProbeError for
     what is no HTTP/2, for a head over 64 KiB, a body over `max_body_bytes`, and floods of frames.
 
+    `refused` tells of the latest request alone: the server reset it, before any answer, and said nothing of the others.
+
     After a complete answer `hear` what the server says without being asked, and `ask_again` what may be asked then.
     """
 
@@ -66,6 +68,7 @@ class Http2Conversation:
         self.begun = False
         self.head: Head | None = None
         self.complete = False
+        self.refused = False
         self.body_bytes = 0
         self.interim: tuple[int, ...] = ()
         self._max_body_bytes = max_body_bytes
@@ -255,6 +258,7 @@ class Http2Conversation:
                 # Nothing was done for it (RFC 9113, 8.7), so it is asked again once the server allows it.
                 self._held = True
             case StreamReset(stream_id=self._stream):
+                self.refused = not self.begun
                 raise self._broken_off("RST_STREAM", int(event.error_code or 0))
 
     def _take_head(self, event: InformationalResponseReceived | ResponseReceived) -> None:

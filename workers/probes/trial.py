@@ -139,7 +139,10 @@ class Visit:
         if recorder.exchanges and isinstance(channel, TlsChannel):
             await self._read_early(channel, recorder)
         elif self.step.asks:
-            await self._ask_often(channel, recorder, self._turns(http2=speaks_http2(recorder), trusted=trusted))
+            http2 = speaks_http2(recorder)
+            # Whether HTTP/1.1 keeps its connections others have asked.
+            asks = self.step.asks if http2 or self.step.trial is not Trial.HTTP2 else 1
+            await self._ask_often(channel, recorder, self._turns(http2=http2, trusted=trusted), asks)
         elif isinstance(channel, TlsChannel):
             await channel.finish_handshake()
 
@@ -165,11 +168,11 @@ class Visit:
             await channel.send(request)
         await self._receive(channel, recorder, turns.reader)
 
-    async def _ask_often(self, channel: Channel, recorder: HopRecorder, turns: Turns) -> None:
-        """As often as the step says, as long as the server keeps the connection."""
-        for number in range(self.step.asks + self.step.after_pause):
+    async def _ask_often(self, channel: Channel, recorder: HopRecorder, turns: Turns, asks: int) -> None:
+        """So often, and after a pause where the step says so, as long as the server keeps the connection."""
+        for number in range(asks + self.step.after_pause):
             rested_ns = None
-            if number == self.step.asks:
+            if number == asks:
                 rested_ns = await self._rest(channel, turns)
                 if rested_ns is None:
                     recorder.exchanges[-1].kept = False
@@ -199,7 +202,7 @@ class Visit:
             if len(recorder.exchanges) < 2 or not gone:
                 raise
             recorder.exchanges.pop()
-            recorder.exchanges[-1].kept = False
+            recorder.exchanges[-1].kept = None if turns.is_refused() else False
             return False
         if len(recorder.exchanges) > 1:
             recorder.exchanges[-2].kept = True

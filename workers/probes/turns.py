@@ -26,6 +26,10 @@ class Turns(Protocol):
         """Whether another request may follow, now that the answer is complete."""
         ...
 
+    def is_refused(self) -> bool:
+        """Whether the latest request failed by itself: that says nothing of the connection."""
+        ...
+
 
 class Http1Turns:
     """A server that speaks without being asked is about to close."""
@@ -44,6 +48,9 @@ class Http1Turns:
 
     def keep_connection(self) -> bool:
         return self.reader.keeps_connection
+
+    def is_refused(self) -> bool:
+        return False
 
     def _next_reader(self) -> ResponseReader:
         return ResponseReader(max_body_bytes=self._limit_bytes, on_body=look_away)
@@ -75,3 +82,6 @@ class Http2Turns:
         except ProbeError:
             return False
         return self._talk.keeps_connection
+
+    def is_refused(self) -> bool:
+        return self._talk.refused

@@ -31,8 +31,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.HTTP_KEEPALIVE_OFF: Entry(
         title="The server closes the connection after each answer",
         explanation=(
-            "Each further request has to open a connection and shake hands anew. On a page with many requests that is "
-            "paid again and again."
+            "Each further request has to open a connection and shake hands anew, on a page with many requests again "
+            "and again. Where it is told with “agreed on h2”, connections of HTTP/2 are closed, which browsers use."
         ),
         advice="Keep connections open for 15 to 75 seconds.",
         counts=Counts.EACH_REQUEST,

@@ -164,6 +164,9 @@ def _step(kind: Trial, made: int, seen: Sequence[TrialEvidence], scope: Scope) -
         return Step(trial=kind, tickets=made != 1)
     if kind is Trial.RESUMED_ELSEWHERE:
         return Step(trial=kind, asks=0, address=_next_elsewhere(_of(seen, kind), scope))
+    if kind is Trial.HTTP2:
+        # Whether its connections are kept, as browsers wish, shows when they are asked again.
+        return Step(trial=kind, asks=2)
     if kind is Trial.DELAYED_ACK and (_over_http2(seen) or any(map(_has_small_end, _of(seen, Trial.FULL)))):
         # What we say of settings in the first answer acknowledges what came of it. And what is held back behind full
         # packets, whose acknowledgement nobody delays, shows by being held in the second answer too.
@@ -252,7 +255,9 @@ def _suspicious(kind: Trial, trials: list[TrialEvidence], seen: Sequence[TrialEv
         return any(shaken.certificate_compression is None for one in trials if (shaken := one.handshake) is not None)
     if kind is Trial.OTHER_FAMILY:
         return _far_slower(trials, seen)
-    return kind is Trial.HTTP2 and (any(map(_paused, trials)) or _waits_longer(trials, seen))
+    if kind is Trial.HTTP2:
+        return any(map(_paused, trials)) or _waits_longer(trials, seen) or any(map(_closed, trials))
+    return False
 
 
 def _rtt_us(trial: TrialEvidence) -> int:
@@ -316,8 +321,11 @@ def _small_window(trial: TrialEvidence) -> bool:
 
 def _shows_pause_or_close(trial: TrialEvidence) -> bool:
     """Of a browser's own connection: what needs one more to be seen three times, since the first one asks but once."""
-    closed = any(one.kept is False for one in trial.exchanges)
-    return trial.failure is None and (closed or _slower_after_pause(trial))
+    return trial.failure is None and (_closed(trial) or _slower_after_pause(trial))
+
+
+def _closed(trial: TrialEvidence) -> bool:
+    return any(one.kept is False for one in trial.exchanges)
 
 
 def _slower_after_pause(trial: TrialEvidence) -> bool:

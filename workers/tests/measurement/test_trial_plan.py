@@ -113,6 +113,18 @@ def test_a_server_that_is_slower_over_http2_is_asked_until_chance_is_ruled_out()
     assert count(act)[Trial.HTTP2] == 3
 
 
+def test_http2_is_asked_twice_over_a_connection_that_is_made_again_where_it_was_closed() -> None:
+    asks: list[int] = []
+
+    def act(step: Step, _: int) -> TrialEvidence:
+        if step.trial is Trial.HTTP2:
+            asks.append(step.asks)
+        return connection(step.trial, exchanges=(answered(kept=step.trial is not Trial.HTTP2),))
+
+    assert count(act)[Trial.HTTP2] == 3
+    assert asks == [2, 2, 2]
+
+
 def test_a_classical_handshake_that_is_quicker_is_made_until_chance_is_ruled_out() -> None:
     def act(step: Step, _: int) -> TrialEvidence:
         one = connection(step.trial)

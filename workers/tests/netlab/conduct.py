@@ -34,13 +34,14 @@ class Conduct:
     `spoils_certificates` nothing that inflates to what it says.
     `hello_limit_bytes` is the longest ClientHello record that it survives.
 
-    `protocols` are what it agrees on; with h2 alone it refuses a ClientHello without that, as RFC 7301 asks it to, and
-    answers take no other setting than `think_s`, `keep_alive`, `headers` and the page's size.
+    `protocols` are what it agrees on; with h2 alone it refuses a ClientHello without that, as RFC 7301 asks it to.
+    Answers over h2 take no other setting than `think_s`, `keep_alive`, `headers` and the page's size.
 
     Sessions: connections go to the `nodes` in turn, and each has its own ticket keys and cache. With `breaks_sessions`
     those who continue one are refused.
 
-    Answers: with the last of `most_requests` the connection ends, over TLS with a good-bye if it `says_goodbye`.
+    Answers: with the last of `most_requests` the connection ends, over TLS with a good-bye if it `says_goodbye`, and
+    one of HTTP/2 with the first where it `closes_http2`.
     `think_s` are taken in turn by requests. With `head_flushed` the head of the answer and the first part of its page
     leave before the thinking; with `head_apart` head and page are two writes. `trickle` is a stall before each such
     part of the page.
@@ -66,6 +67,7 @@ class Conduct:
     record_bytes: int = 4096
     body_bytes: int = 4000
     keep_alive: bool = True
+    closes_http2: bool = False
     most_requests: int | None = None
     says_goodbye: bool = True
     think_s: tuple[float, ...] = (0.0,)
@@ -77,6 +79,10 @@ class Conduct:
     redirect_to: str | None = None
     # Of the page that is flushed with the head.
     flushed_bytes: int = 1000
+
+    @property
+    def speaks_http2(self) -> bool:
+        return "h2" in self.protocols
 
     @property
     def http2_alone(self) -> bool:

@@ -59,7 +59,7 @@ class MisbehavingServer(Listening):
             self._answer_all(side)
 
     def _next_answer(self) -> Answer:
-        last = not self._conduct.keep_alive
+        last = not self._conduct.keep_alive or self._conduct.closes_http2
         head, body = conduct_answer(self._conduct, last=last)
         with self._lock:
             think_s = next(self._thinks)

@@ -115,5 +115,5 @@ def background(site: Served, rtt_ms: int) -> frozenset[Id]:
         found |= set() if site.conduct.http2 else {Id.HTTP_H2_MISSING}
     if isinstance(site.conduct, Conduct):
         found |= {Id.TLS_ZERO_RTT} if modern else set()
-        found |= set() if site.conduct.http2_alone else {Id.HTTP_H2_MISSING}
+        found |= set() if site.conduct.speaks_http2 else {Id.HTTP_H2_MISSING}
     return frozenset(found)

@@ -14,6 +14,7 @@ OWN = Served(conduct=Conduct())
 _PAGE = 20_000
 # A server that speaks nothing but HTTP/2.
 _HTTP2 = Served(conduct=Conduct(protocols=("h2",), body_bytes=_PAGE))
+_BOTH = Served(conduct=Conduct(protocols=("h2", "http/1.1"), body_bytes=_PAGE))
 _BIG = NGINX.but(body_bytes=_PAGE)
 _CHAIN = ChainWish(size_bytes=9400, intermediates=3)
 _BIG12 = _BIG.but(protocols="TLSv1.2")
@@ -226,6 +227,12 @@ ANSWERS = (
         name="closing-h2",
         positive=_HTTP2.but(keep_alive=False),
         repaired=_HTTP2,
+    ),
+    Twin(
+        id=Id.HTTP_KEEPALIVE_OFF,
+        name="closing-h2-of-both",
+        positive=_BOTH.but(closes_http2=True),
+        repaired=_BOTH,
     ),
     Twin(
         id=Id.HTTP_THINK_TIME,
