@@ -16,7 +16,7 @@ from workers.diagnosis.pages import diagnose_page
 from workers.measurement.finding import Diagnosis, Finding, FindingId, Severity
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 
-# Of these a first visit has the gain; what a returning visitor would save is another visit's.
+# Of these a first visit has the gain. What a returning visitor or a further request would save comes later.
 _FIRST_VISIT = frozenset({Counts.NEW_VISIT, Counts.EACH_REQUEST})
 
 

@@ -63,6 +63,8 @@ _WHOM = {
     Counts.NEW_VISIT: "each new visitor",
     Counts.RETURNING_VISIT: "each returning visitor",
     Counts.EACH_REQUEST: "each request",
+    Counts.FURTHER_REQUEST: "each further request",
+    Counts.ANSWER_AFTER_REST: "each large answer after a pause",
 }
 _ANSWERS: dict[Answer, tuple[str, str, Level | str]] = {
     Answer.YES: ("✓", "yes", "good"),

@@ -12,7 +12,9 @@ _WEIGHT_US: Mapping[Severity, int] = {
     Severity.LOW: 0,
     Severity.INFO: 0,
 }
-_TIERS = {Severity.CRITICAL: 0, Severity.INFO: 2}
+# Of all others: rules call low what a first visit hardly feels, whatever it saves somebody else.
+_MIDDLE = 1
+_TIERS = {Severity.CRITICAL: 0, Severity.LOW: 2, Severity.INFO: 3}
 _RANKS = {severity: rank for rank, severity in enumerate(Severity)}
 _PLACES = {id: place for place, id in enumerate(FindingId)}
 
@@ -31,7 +33,8 @@ _HIDES: tuple[tuple[FindingId, FindingId], ...] = ((FindingId.TLS_CHAIN_EXCEEDS_
 
 
 def findings_in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """What makes visitors fail first, then what saves most, remarks last. One finding for an id and host."""
+    """What makes visitors fail first, then what saves most, what is of low weight, and
+    remarks last. One finding for an id and host."""
     first: dict[tuple[FindingId, str | None], Finding] = {}
     for finding in found:
         first.setdefault((finding.id, finding.host), finding)
@@ -66,7 +69,7 @@ def open_questions(said: Iterable[NotJudged], found: tuple[Finding, ...]) -> tup
 def _urgency(finding: Finding) -> tuple[int, int, int, int, str]:
     weight_us = _WEIGHT_US[finding.severity] if finding.saving_us is None else finding.saving_us
     rank = _RANKS[finding.severity]
-    return _TIERS.get(finding.severity, 1), -weight_us, rank, _PLACES[finding.id], finding.host or ""
+    return _TIERS.get(finding.severity, _MIDDLE), -weight_us, rank, _PLACES[finding.id], finding.host or ""
 
 
 def _moved(findings: list[Finding], earlier: FindingId, later: FindingId) -> list[Finding]:

@@ -91,6 +91,15 @@ def test_a_run_says_what_to_mend_what_it_costs_why_and_how(world: World, client:
     assert "style=" not in page
 
 
+def test_what_only_later_requests_pay_is_no_gain_of_a_first_visit() -> None:
+    later = [FindingId.HTTP_KEEPALIVE_OFF, FindingId.TCP_IDLE_RESTART]
+    closing, resting = (replace(OVERFLOW, id=id, severity=Severity.LOW, saving_us=80_000) for id in later)
+    assert told_of(closing).cost == "80 ms for each further request"
+    assert told_of(resting).cost == "80 ms for each large answer after a pause"
+    assert diagnoses.saving_us([OVERFLOW, closing, resting], None) == OVERFLOW.saving_us
+    assert diagnoses.saving_us([closing, resting], None) is None
+
+
 def test_causes_stand_in_the_order_in_which_to_mend_them_and_remarks_apart(world: World, client: Client) -> None:
     run = probed(world, LARGE_RECORDS)
     page = html(client, "run", run.run_id)

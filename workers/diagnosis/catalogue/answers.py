@@ -35,7 +35,7 @@ ENTRIES: Mapping[FindingId, Entry] = {
             "and again. Where it is told with “agreed on h2”, connections of HTTP/2 are closed, which browsers use."
         ),
         advice="Keep connections open for 15 to 75 seconds.",
-        counts=Counts.EACH_REQUEST,
+        counts=Counts.FURTHER_REQUEST,
     ),
     FindingId.HTTP_H2_MISSING: Entry(
         title="HTTP/2 is missing or broken",

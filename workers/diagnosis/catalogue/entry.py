@@ -5,11 +5,14 @@ from enum import StrEnum
 
 
 class Counts(StrEnum):
-    """For whom a repair saves its milliseconds."""
+    """For whom a repair saves its milliseconds. The first request of a visit is no further one; a rest is a pause of a
+    connection that is kept."""
 
     NEW_VISIT = "new_visit"
     RETURNING_VISIT = "returning_visit"
     EACH_REQUEST = "each_request"
+    FURTHER_REQUEST = "further_request"
+    ANSWER_AFTER_REST = "answer_after_rest"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

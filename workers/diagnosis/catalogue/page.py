@@ -18,6 +18,8 @@ _COUNTS = {
     Counts.NEW_VISIT: " Its saving counts for a new visitor.",
     Counts.RETURNING_VISIT: " Its saving counts for a returning visitor.",
     Counts.EACH_REQUEST: " Its saving counts for each request.",
+    Counts.FURTHER_REQUEST: " Its saving counts for each further request.",
+    Counts.ANSWER_AFTER_REST: " Its saving counts for each large answer after a pause.",
 }
 _FAMILIES = {
     "dns": "Names",

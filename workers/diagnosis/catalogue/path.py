@@ -85,7 +85,7 @@ ENTRIES: Mapping[FindingId, Entry] = {
             "answer over it takes one more round trip."
         ),
         advice="Switch off slow start after idle time on the server.",
-        counts=Counts.EACH_REQUEST,
+        counts=Counts.ANSWER_AFTER_REST,
     ),
     FindingId.TCP_NAGLE_DELAYED_ACK: Entry(
         title="The server waits for an acknowledgement between two parts of its answer",

@@ -27,6 +27,13 @@ def test_failures_come_first_then_savings_then_remarks() -> None:
     assert ids(zero, retry, think, expired) == [expired.id, think.id, retry.id, zero.id]
 
 
+def test_what_is_of_low_weight_is_never_first_by_a_microsecond() -> None:
+    record = found(FindingId.TLS_RECORD_OVERFLOW, Severity.HIGH, 80_000)
+    rest = found(FindingId.TCP_IDLE_RESTART, Severity.LOW, 80_001)
+    compression = found(FindingId.TLS_CERT_COMPRESSION, Severity.MEDIUM, None)
+    assert ids(rest, compression, record) == [record.id, compression.id, rest.id]
+
+
 def test_what_costs_no_time_weighs_by_its_severity() -> None:
     no_tls = found(FindingId.HTTP_NO_TLS, Severity.HIGH, None)
     small = found(FindingId.HTTP_THINK_TIME, Severity.MEDIUM, 150_000)
