@@ -244,7 +244,12 @@ def _verdict(findings: Sequence[Finding], gain_us: int | None, depth: Depth) -> 
     count = f"{number_of(len(costly), 'thing')} to mend"
     gain = "" if not gain_us or gain_us < _LEAST_COST_US else f"; a new visitor could save {units.duration(gain_us)}"
     level: Level = "bad" if _LEVELS[_gravest_severity(costly)] == "bad" else "warn"
-    return Verdict(level=level, title=f"{count}{gain}", text=f"First: {title_of(costly[0].id, costly[0].severity)}.")
+    return Verdict(level=level, title=f"{count}{gain}", text=f"First: {_with_cost(costly[0])}.")
+
+
+def _with_cost(finding: Finding) -> str:
+    cost = _cost(finding, entry(finding.id).counts)
+    return title_of(finding.id, finding.severity) + (f", which costs {cost}" if cost else "")
 
 
 def _parted(findings: Sequence[Finding], told: Sequence[Told]) -> tuple[tuple[Told, ...], tuple[Told, ...]]:

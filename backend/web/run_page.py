@@ -1,6 +1,6 @@
 """What the page of one run shows: chosen from the run, its measurement and the URL. No I/O."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from backend.runs.diagnoses import diagnosis_in
 from backend.runs.failed import failure_of
@@ -104,6 +104,24 @@ def panel_of(detail: RunDetail) -> Panel | None:
     panel = of_run(diagnosis, depth, None if evidence is None else detail.run.total_us)
     failed = detail.run.outcome == Outcome.FAILED and panel.verdict.level == "good"
     return replace(panel, verdict=_NOTHING_ELSE) if failed else panel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """What one of several runs on a page says; its verdict begins with what kind of run it is."""
+
+    kind: str
+    panel: Panel
+
+
+def found_by(detail: RunDetail) -> Found | None:
+    """As `panel_of`, for a page where other runs speak too."""
+    panel = panel_of(detail)
+    if panel is None:
+        return None
+    title = panel.verdict.title
+    named = f"{_KINDS[detail.run.kind]}: {title[:1].lower()}{title[1:]}"
+    return Found(kind=detail.run.kind, panel=replace(panel, verdict=replace(panel.verdict, title=named)))
 
 
 def _was_answered(probe: ProbeMeasurement) -> bool:

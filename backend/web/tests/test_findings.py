@@ -184,7 +184,7 @@ def test_the_page_of_a_site_names_the_first_thing_to_mend_and_the_gain(world: Wo
     probed(world, LARGE_RECORDS)
     text = words(html(client, "site", world.site.public_id))
     assert "could save" in text
-    assert f"First: {entry(diagnose(LARGE_RECORDS).findings[0].id).title}." in text
+    assert f"First: {entry(diagnose(LARGE_RECORDS).findings[0].id).title}, which costs " in text
     assert "Is TLS fast yet?" in text
 
 

@@ -14,14 +14,19 @@ from pytest_django import Settings
 
 from backend.cast import Member
 from backend.fleet.models import Agent, Region
+from backend.runs import diagnoses
 from backend.runs.agents import note_progress
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, Schedule
 from backend.runs.tests.factories import NOW, make_agent, make_region
 from backend.runs.tests.results import FAILED, OVERFLOW, diagnosed, line_of, page, probe
 from backend.sites.models import Site
+from workers.diagnosis.diagnose import diagnose
+from workers.measurement.finding import Diagnosis, FindingId
 from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement, Progress, ProgressStage
 from workers.measurement.timing import Phases, phases_of
+from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.servers import Server, deep
 
 pytestmark = pytest.mark.django_db
 
@@ -164,12 +169,38 @@ def test_a_title_that_another_site_is_called_by_is_not_proposed_again(client: Cl
 
 
 def test_what_saves_a_test_stands_above_what_was_found(client: Client, eu: Region) -> None:
-    """Findings are as many as there are: nobody should have to scroll past them to keep the site."""
+    """Findings are as many as there are: nobody should have to scroll past them to keep the site, nor to their sum."""
     live = start(client)
     for pending in PendingRun.objects.all():
-        ingest(eu, [line_of(pending, diagnosed(OVERFLOW)) if pending.kind == "probe" else line_of(pending)], now=NOW)
+        ingest(eu, [line_of(pending, _slow()) if pending.kind == "probe" else line_of(pending)], now=NOW)
     text = client.get(live).content.decode()
-    assert text.index("Keep measuring it?") < text.index('id="findings"')
+    assert text.index("Keep measuring it?") < text.index('class="findings"')
+    verdict = text.index("First: The first record is too large to be read in time, which costs ")
+    assert text.index("2 of 2 runs finished") < verdict < text.index("Where the time went")
+
+
+def _slow() -> Measured:
+    """A server whose records are too large."""
+    seen = probe().measurement
+    assert isinstance(seen, ProbeMeasurement)
+    evidence = deep(Path(rtt_ms=80), Server(record_bytes=16_384, body_bytes=60_000))
+    return Measured(measurement=replace(seen, evidence=evidence, diagnosis=diagnose(evidence, seen.hops)))
+
+
+def test_a_page_that_is_held_up_is_not_said_to_have_nothing_to_mend(
+    client: Client, eu: Region, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocking = replace(OVERFLOW, id=FindingId.PAGE_THIRD_PARTY_BLOCKING, saving_us=1_600_000)
+    monkeypatch.setattr(diagnoses, "diagnose_page", lambda page, **_: Diagnosis(findings=(blocking,)))
+    live = start(client)
+    for pending in PendingRun.objects.all():
+        ingest(eu, [line_of(pending, diagnosed()) if pending.kind == "probe" else line_of(pending)], now=NOW)
+    text = client.get(live).content.decode()
+    assert "Probe: nothing to mend was found" in text
+    assert "Page load: 1 thing to mend; a new visitor could save 1.60 s" in text
+    assert text.index("which costs 1.60 s") < text.index("Where the time went")
+    assert 'href="#page-causes"' in text
+    assert 'id="page-causes"' in text
 
 
 def test_a_failure_is_told_with_its_reason(client: Client, eu: Region) -> None:

@@ -25,7 +25,7 @@ from backend.sites.queries import sites_called
 from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.forms.sites import NameForm, TrialForm
 from backend.web.live import Facts, Live, by_code, drawn, live
-from backend.web.run_page import panel_of
+from backend.web.run_page import found_by
 from backend.web.waterfall.board import board_of
 from backend.web.waterfall.phases import early_table
 from backend.web.waterfall.text import printable
@@ -60,16 +60,16 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     run_ids = _run_ids(request)
     facts = _facts(request, run_ids)
     shown = live(facts)
-    probe = _first(request, shown, Kind.PROBE)
+    probe, loaded = _first(request, shown, Kind.PROBE), _first(request, shown, Kind.PAGE)
     measurement = None if probe is None else probe.measurement
     context = {
         "site": site,
         "live": shown,
         "phases": None if measurement is None else board_of(measurement, {}).phases,
         "early": _early(facts) if measurement is None else None,
-        "panel": None if probe is None else panel_of(probe),
+        "found": [one for one in map(found_by, filter(None, (probe, loaded))) if one is not None],
         "progress_url": live_url("web:trial_progress", site, run_ids),
-        "name_form": NameForm(initial={"name": _title(request, shown) or printable(site.name)}),
+        "name_form": NameForm(initial={"name": _title(request, loaded) or printable(site.name)}),
         "section": "sites",
     }
     return render(request, "sites/trial.html", context)
@@ -161,10 +161,9 @@ def _early(facts: Facts) -> dict[str, object] | None:
     return {"phases": table, "region": run.region_name}
 
 
-def _title(request: MemberRequest, shown: Live) -> str:
+def _title(request: MemberRequest, page: RunDetail | None) -> str:
     """What the page calls itself, as a proposal for the name; empty when it does not say, or says what means another
     site already."""
-    page = _first(request, shown, Kind.PAGE)
     measurement = None if page is None else page.measurement
     title = measurement.title if isinstance(measurement, PageMeasurement) else None
     proposed = printable(title or "", MAX_NAME_CHARS).strip()
