@@ -15,10 +15,12 @@ from workers.diagnosis.catalogue import (
     Counts,
     Setting,
     advice_of,
+    answered_by,
     column,
     entry,
     fact_words,
     reason_text,
+    setting_for,
     settings_of,
     title_of,
     unit_of,
@@ -76,8 +78,8 @@ _ANSWERS: dict[Answer, tuple[str, str, Level | str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """One cause as a page tells it. `evidence` are names and values; `seen` says where, on the page of a site; `rows`
-    are the requests of a page load that it speaks of.
+    """One cause as a page tells it. `setting` is that of whoever answered, or an example; `evidence` are names and
+    values; `seen` says where, on the page of a site; `rows` are the requests of a page load that it speaks of.
     """
 
     id: str
@@ -90,6 +92,7 @@ class Told:
     host: str
     explanation: str
     advice: str
+    setting: str
     settings: tuple[Setting, ...]
     evidence: tuple[tuple[str, str], ...]
     seen: tuple[tuple[str, UUID], ...] = ()
@@ -138,9 +141,9 @@ class Panel:
         return f"{sum(one.level == 'good' for one in answered)} of {len(answered)}"
 
 
-def of_run(diagnosis: Diagnosis, depth: Depth, total_us: int | None) -> Panel:
-    """What one run says."""
-    told = [told_of(finding) for finding in diagnosis.findings]
+def of_run(diagnosis: Diagnosis, depth: Depth, total_us: int | None, server: str | None = None) -> Panel:
+    """What one run says; `server` is who answered, by its own word."""
+    told = [told_of(finding, server=server) for finding in diagnosis.findings]
     costly, remarks = _parted(diagnosis.findings, told)
     return Panel(
         verdict=_verdict(diagnosis.findings, saving_us(diagnosis.findings, total_us), depth),
@@ -157,7 +160,10 @@ def of_site(found: OpenFindings) -> Panel:
     for one in found.findings:
         groups.setdefault((one.finding.id, one.finding.host), []).append(one)
     findings = [gravest(one.finding for one in group) for group in groups.values()]
-    told = [told_of(finding, group) for finding, group in zip(findings, groups.values(), strict=True)]
+    told = [
+        told_of(finding, group, server=answered_by(group[0].deep.measurement))
+        for finding, group in zip(findings, groups.values(), strict=True)
+    ]
     costly, remarks = _parted(findings, told)
     newest = found.newest
     diagnosis = newest.diagnosis if newest else Diagnosis()
@@ -206,9 +212,9 @@ def _gravest_severity(findings: Iterable[Finding]) -> Severity:
     return min((finding.severity for finding in findings), key=list(Severity).index)
 
 
-def told_of(finding: Finding, seen: Sequence[OpenFinding] = ()) -> Told:
+def told_of(finding: Finding, seen: Sequence[OpenFinding] = (), *, server: str | None = None) -> Told:
     """A cause in today's words."""
-    told = entry(finding.id)
+    told, settings = entry(finding.id), settings_of(finding)
     return Told(
         id=finding.id.value,
         title=title_of(finding.id, finding.severity),
@@ -217,10 +223,11 @@ def told_of(finding: Finding, seen: Sequence[OpenFinding] = ()) -> Told:
         worth=_WORTH[finding.severity],
         cost=_cost(finding, told.counts),
         unsure="" if finding.confidence == "high" else f"{finding.confidence.value} confidence",
-        host=printable(finding.host or "", 200),
+        host=printable(finding.host or "", _HOST_CHARS),
         explanation=told.explanation,
         advice=advice_of(finding.id, finding.severity),
-        settings=settings_of(finding),
+        setting=setting_for(settings, server) or "",
+        settings=settings,
         evidence=tuple((fact_words(fact.name), _value(fact)) for fact in finding.evidence if fact.value is not None),
         seen=tuple((one.deep.region.name, one.deep.run.run_id) for one in seen),
         rows=finding.rows,
@@ -248,8 +255,9 @@ def _verdict(findings: Sequence[Finding], gain_us: int | None, depth: Depth) -> 
 
 
 def _with_cost(finding: Finding) -> str:
+    host = f" ({printable(finding.host, _HOST_CHARS)})" if finding.host else ""
     cost = _cost(finding, entry(finding.id).counts)
-    return title_of(finding.id, finding.severity) + (f", which costs {cost}" if cost else "")
+    return f"{title_of(finding.id, finding.severity)}{host}{f', which costs {cost}' if cost else ''}"
 
 
 def _parted(findings: Sequence[Finding], told: Sequence[Told]) -> tuple[tuple[Told, ...], tuple[Told, ...]]:
@@ -294,6 +302,7 @@ def _checked(check: Check) -> Checked:
 
 # Below it a byte more or less decides whether certificates or records fit; above it nobody counts them.
 _EXACT_BYTES = 100_000
+_HOST_CHARS = 200
 # What rounds to no millisecond costs nobody anything.
 _LEAST_COST_US = 500
 

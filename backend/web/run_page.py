@@ -1,6 +1,7 @@
 """What the page of one run shows: chosen from the run, its measurement and the URL. No I/O."""
 
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from backend.runs.diagnoses import diagnosis_in
 from backend.runs.failed import failure_of
@@ -12,6 +13,7 @@ from backend.web.findings import Panel, of_run
 from backend.web.phrases import listed
 from backend.web.verdict import Card, Verdict, cards_of, failed_verdict, measured_verdict, missed_verdict
 from backend.web.waterfall.board import of_visit
+from workers.diagnosis.catalogue import answered_by
 from workers.measurement.contention import contention_told
 from workers.measurement.evidence import Depth
 from workers.measurement.failure import FailureKind, failure
@@ -101,7 +103,8 @@ def panel_of(detail: RunDetail) -> Panel | None:
     evidence = measurement.evidence if isinstance(measurement, ProbeMeasurement) else None
     is_light = isinstance(measurement, ProbeMeasurement) and (evidence is None or evidence.depth is Depth.LIGHT)
     depth = Depth.LIGHT if is_light else Depth.DEEP
-    panel = of_run(diagnosis, depth, None if evidence is None else detail.run.total_us)
+    server = None if measurement is None else answered_by(measurement)
+    panel = of_run(diagnosis, depth, None if evidence is None else detail.run.total_us, server)
     failed = detail.run.outcome == Outcome.FAILED and panel.verdict.level == "good"
     return replace(panel, verdict=_NOTHING_ELSE) if failed else panel
 
@@ -111,6 +114,7 @@ class Found:
     """What one of several runs on a page says; its verdict begins with what kind of run it is."""
 
     kind: str
+    run_id: UUID
     panel: Panel
 
 
@@ -121,7 +125,11 @@ def found_by(detail: RunDetail) -> Found | None:
         return None
     title = panel.verdict.title
     named = f"{_KINDS[detail.run.kind]}: {title[:1].lower()}{title[1:]}"
-    return Found(kind=detail.run.kind, panel=replace(panel, verdict=replace(panel.verdict, title=named)))
+    return Found(
+        kind=detail.run.kind,
+        run_id=detail.run.run_id,
+        panel=replace(panel, verdict=replace(panel.verdict, title=named)),
+    )
 
 
 def _was_answered(probe: ProbeMeasurement) -> bool:

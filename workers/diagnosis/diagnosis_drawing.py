@@ -5,7 +5,7 @@ from itertools import chain
 from textwrap import wrap
 from typing import NamedTuple
 
-from workers.diagnosis.catalogue import column, reason_text, title_of
+from workers.diagnosis.catalogue import answered_by, column, reason_text, title_of
 from workers.diagnosis.finding_drawing import Detail, draw_finding
 from workers.diagnosis.units import counted
 from workers.measurement.canvas import BOLD, DIM, GREEN, Canvas, hanging
@@ -31,7 +31,7 @@ def draw_diagnosis(measured: Measurement, canvas: Canvas, *, rows: int | None = 
         return []
     head = [canvas.paint(line, BOLD) for line in wrap(_headline(measured.diagnosis, measured), canvas.columns)]
     parts = list(_parts(measured.diagnosis, canvas))
-    found, server = _costly(measured.diagnosis), _server(measured)
+    found, server = _costly(measured.diagnosis), answered_by(measured)
     whole = chain.from_iterable(draw_finding(one, canvas, server, Detail.WHOLE) for one in found)
     lines = [*head, *whole, *chain.from_iterable(part.lines for part in parts)]
     if rows is None or len(lines) <= rows:
@@ -109,14 +109,6 @@ def _is_light(measured: Measurement) -> bool:
     if isinstance(measured, PageMeasurement) or measured.evidence is None:
         return False
     return measured.evidence.depth is Depth.LIGHT
-
-
-def _server(measured: Measurement) -> str | None:
-    """What answered last, by its own word."""
-    if isinstance(measured, PageMeasurement) or not measured.hops:
-        return None
-    headers = measured.hops[-1].response_headers
-    return next((header.value for header in headers if header.name.lower() == "server"), None)
 
 
 def _open(not_judged: Sequence[NotJudged], canvas: Canvas) -> list[str]:

@@ -19,6 +19,7 @@ from backend.web.tests import measurements
 from backend.web.tests.world import World
 from workers.diagnosis.catalogue import column, entry
 from workers.diagnosis.diagnose import diagnose
+from workers.measurement.connection import Header
 from workers.measurement.evidence import ProbeEvidence
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import CheckColumn, Confidence, Diagnosis, Fact, Finding, FindingId, Severity
@@ -89,6 +90,23 @@ def test_a_run_says_what_to_mend_what_it_costs_why_and_how(world: World, client:
         assert f"<dt>{setting.server}</dt>" in page
     assert "deep probe" in text
     assert "style=" not in page
+
+
+@pytest.mark.parametrize(
+    ("server", "setting"),
+    [("nginx/1.24.0", "nginx: ssl_buffer_size 4k;"), ("", "for example, in nginx: ssl_buffer_size 4k;")],
+)
+def test_the_setting_of_whoever_answered_needs_no_search(
+    world: World, client: Client, server: str, setting: str
+) -> None:
+    probe = measurements.probe()
+    last = replace(probe.hops[-1], response_headers=(Header(name="Server", value=server),))
+    judged = replace(probe, hops=(last,), evidence=LARGE_RECORDS, diagnosis=diagnose(LARGE_RECORDS, (last,)))
+    pending = world.pending("probe")
+    world.end(pending, Measured(measurement=judged))
+    for page in (html(client, "run", pending.run_id), html(client, "findings", world.site.public_id)):
+        cause = page[page.index('id="tls.record_overflow"') :]
+        assert f'<pre tabindex="0">{setting}' in cause[: cause.index("Settings by server")]
 
 
 def test_what_only_later_requests_pay_is_no_gain_of_a_first_visit() -> None:

@@ -190,17 +190,20 @@ def _slow() -> Measured:
 def test_a_page_that_is_held_up_is_not_said_to_have_nothing_to_mend(
     client: Client, eu: Region, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    blocking = replace(OVERFLOW, id=FindingId.PAGE_THIRD_PARTY_BLOCKING, saving_us=1_600_000)
+    third = FindingId.PAGE_THIRD_PARTY_BLOCKING
+    blocking = replace(OVERFLOW, id=third, saving_us=1_600_000, host="cdn.widgets.example", rows=(2,))
     monkeypatch.setattr(diagnoses, "diagnose_page", lambda page, **_: Diagnosis(findings=(blocking,)))
     live = start(client)
-    for pending in PendingRun.objects.all():
-        ingest(eu, [line_of(pending, diagnosed()) if pending.kind == "probe" else line_of(pending)], now=NOW)
+    pending = {run.kind: run for run in PendingRun.objects.all()}
+    ingest(eu, [line_of(pending["probe"], diagnosed()), line_of(pending["page"])], now=NOW)
     text = client.get(live).content.decode()
     assert "Probe: nothing to mend was found" in text
     assert "Page load: 1 thing to mend; a new visitor could save 1.60 s" in text
-    assert text.index("which costs 1.60 s") < text.index("Where the time went")
+    first = "holds the first paint up (cdn.widgets.example), which costs 1.60 s for each new visitor."
+    assert text.index(first) < text.index("Where the time went")
     assert 'href="#page-causes"' in text
     assert 'id="page-causes"' in text
+    assert f'href="{reverse("web:run", args=[pending["page"].run_id])}?request=2#details"' in text
 
 
 def test_a_failure_is_told_with_its_reason(client: Client, eu: Region) -> None:

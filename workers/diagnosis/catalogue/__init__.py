@@ -10,7 +10,7 @@ from workers.diagnosis.catalogue.columns import Column, column
 from workers.diagnosis.catalogue.entry import Counts, Entry, Setting
 from workers.diagnosis.catalogue.fact_words import fact_words, unit_of
 from workers.diagnosis.catalogue.reasons import reason_text
-from workers.diagnosis.catalogue.servers import setting_for
+from workers.diagnosis.catalogue.servers import answered_by, setting_for
 from workers.diagnosis.catalogue.settings import SETTINGS
 from workers.measurement.finding import FindingId
 
@@ -20,6 +20,7 @@ __all__ = [
     "Entry",
     "Setting",
     "advice_of",
+    "answered_by",
     "column",
     "entry",
     "fact_words",

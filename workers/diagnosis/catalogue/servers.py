@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from workers.diagnosis.catalogue.entry import Setting
 from workers.diagnosis.catalogue.settings import CDNS, SERVERS
+from workers.measurement.messages import Measurement, ProbeMeasurement
 
 # Products that stand for one of them in the Server header, in small letters.
 _PRODUCTS = {
@@ -24,6 +25,14 @@ _NOT_BENEATH = dict.fromkeys(CDNS, frozenset({"Linux", "Windows Server", "certbo
     "Windows Server": frozenset({"Linux"})
 }
 _COMMENT = re.compile(r"\([^()]*\)")
+
+
+def answered_by(measured: Measurement) -> str | None:
+    """The Server header of what answered a probe last. None without one, and where several hosts answered."""
+    if not isinstance(measured, ProbeMeasurement) or not measured.hops:
+        return None
+    headers = measured.hops[-1].response_headers
+    return next((header.value for header in headers if header.name.lower() == "server"), None)
 
 
 def setting_for(settings: Sequence[Setting], server: str | None) -> str | None:
