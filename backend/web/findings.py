@@ -168,7 +168,7 @@ def of_site(found: OpenFindings) -> Panel:
     newest = found.newest
     diagnosis = newest.diagnosis if newest else Diagnosis()
     return Panel(
-        verdict=_verdict(findings, found.saving_us, Depth.DEEP) if newest else _NOBODY_LOOKED,
+        verdict=_site_verdict(findings, found.saving_us) if newest else _NOBODY_LOOKED,
         findings=costly,
         remarks=remarks,
         unjudged=_unjudged(one for one in diagnosis.not_judged if one.id not in {finding.id for finding in findings}),
@@ -252,6 +252,12 @@ def _verdict(findings: Sequence[Finding], gain_us: int | None, depth: Depth) -> 
     gain = "" if not gain_us or gain_us < _LEAST_COST_US else f"; a new visitor could save {units.duration(gain_us)}"
     level: Level = "bad" if _LEVELS[_gravest_severity(costly)] == "bad" else "warn"
     return Verdict(level=level, title=f"{count}{gain}", text=f"First: {_with_cost(costly[0])}.")
+
+
+def _site_verdict(findings: Sequence[Finding], gain_us: int | None) -> Verdict:
+    """Page loads, which have causes of their own, have no part in it."""
+    verdict = _verdict(findings, gain_us, Depth.DEEP)
+    return replace(verdict, title="Its probes found nothing to mend") if verdict.level == "good" else verdict
 
 
 def _with_cost(finding: Finding) -> str:

@@ -2,10 +2,12 @@
 
 import re
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from backend.fleet.models import Region
 from backend.runs import diagnoses
@@ -204,6 +206,24 @@ def test_the_page_of_a_site_names_the_first_thing_to_mend_and_the_gain(world: Wo
     assert "could save" in text
     assert f"First: {entry(diagnose(LARGE_RECORDS).findings[0].id).title}, which costs " in text
     assert "Is TLS fast yet?" in text
+
+
+def test_the_page_of_a_site_says_how_old_its_findings_are_and_how_to_look_again(world: World, client: Client) -> None:
+    """Else a cause that was mended since looks as if it were still there."""
+    probed(world, LARGE_RECORDS, scheduled_for=timezone.now() - timedelta(hours=3))
+    assert "The newest deep probe looked 3 h ago ; a test looks again." in words(
+        html(client, "site", world.site.public_id)
+    )
+
+
+def test_a_site_whose_probes_found_nothing_is_not_said_to_have_nothing_to_mend(world: World, client: Client) -> None:
+    """Its pages may be held up all the same."""
+    probed(world, GOOD)
+    for name in ("site", "findings"):
+        page = html(client, name, world.site.public_id)
+        assert "Its probes found nothing to mend" in page
+        assert "Nothing to mend was found" not in page
+        assert re.search(r'href="[^"]*[?]kind=page[^"]*#runs">with its run</a>', page)
 
 
 def test_causes_of_a_site_stand_by_what_each_costs_where_it_costs_most(monkeypatch: pytest.MonkeyPatch) -> None:

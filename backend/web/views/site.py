@@ -61,11 +61,13 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     choice = trend.choice_of(request.GET, list(monitors), regions)
     monitor = monitors[choice.kind]
     monitor.site = site
+    found = open_findings(newest_deep_runs(site))
     context = {
         "section": "sites",
         "site": site,
         "row": overview.drawn(overview.rows)[0],
-        "panel": of_site(open_findings(newest_deep_runs(site))),
+        "panel": of_site(found),
+        "looked_at": found.newest.deep.run.scheduled_for if found.newest else None,
         "monitor": monitor,
         "monitors": list(monitors.values()),
         "regions": regions,
