@@ -282,6 +282,7 @@ def test_a_list_of_sites_names_the_worst_cause_of_each(world: World, client: Cli
     probed(world, LARGE_RECORDS)
     page = html(client, "sites")
     assert "hint-line bad" in page
+    assert "Nothing is wrong" not in page
     assert reverse("web:findings", args=[world.site.public_id]) in page
 
 

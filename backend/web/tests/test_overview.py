@@ -49,7 +49,7 @@ def test_all_measured_is_healthy() -> None:
     seen = overview(site(run(), run(seconds_ago=5)))
     assert (seen.rows[0].health.text, seen.rows[0].health.mark, seen.healthy) == ("Healthy", "✓", 1)
     assert seen.rows[0].last_run_at == NOW
-    assert seen.verdict.text == "Nothing is wrong"
+    assert seen.verdict.text == "Nothing fails, and no alert is open"
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_region_that_no_agent_has_joined_spoils_no_verdict_and_is_said_once() 
     rows = [site(run("missed"), run()), site(None, run(), name="Docs")]
     seen = overview_of(rows, [unmanned(EU), state(US)], now=NOW)
     assert [row.health.text for row in seen.rows] == ["Healthy", "Healthy"]
-    assert (seen.verdict.level, seen.verdict.text) == ("good", "Nothing is wrong")
+    assert (seen.verdict.level, seen.verdict.text) == ("good", "Nothing fails, and no alert is open")
     assert seen.reason.endswith("No agent has joined Frankfurt yet: nothing is measured there.")
     assert [cell.has_agent for cell in seen.drawn(seen.rows)[0].cells] == [False, True]
     failing = overview_of([site(run("missed"), run("failed"))], [unmanned(EU), state(US)], now=NOW)

@@ -41,7 +41,7 @@ def test_the_list_shows_health_and_figures_by_region(client: Client, world: Worl
     Run.objects.update(received_at=timezone.now())
     text = text_of(client, "sites")
     assert "Healthy" in text
-    assert "Nothing is wrong" in text
+    assert "Nothing fails, and no alert is open" in text
     assert "102 ms · 420 ms" in text
     assert 'data-label="Eu, first byte · largest paint">' in text
     assert "probed every 1 min, loaded every 15 min" in text.replace("\N{NO-BREAK SPACE}", " ")
