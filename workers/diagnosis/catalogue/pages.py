@@ -27,7 +27,7 @@ ENTRIES: Mapping[FindingId, Entry] = {
         ),
         advice=(
             "Load it with async or defer, or serve the file from the page's own host. Where it must block, preconnect "
-            "to its host. If the host is yours, say so on the site's page."
+            "to its host. If the host is yours, say so on the site's page of hosts."
         ),
         counts=Counts.NEW_VISIT,
     ),
