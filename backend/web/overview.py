@@ -336,7 +336,9 @@ def _worst(rows: Sequence[SiteRow], states: Sequence[RegionState], sight: Sight)
         return Word(level="info", text="Nothing is measured now"), "Every site is paused, or waits for its first run."
     whose = "every site that is not paused or new" if any(row.health.level == "quiet" for row in rows) else "every site"
     where = "in every region that has an agent" if any(not state.agents for state in states) else "in every region"
-    return Word(level="good", text="Nothing fails, and no alert is open"), f"The last run of {whose} was measured {where}."
+    return Word(
+        level="good", text="Nothing fails, and no alert is open"
+    ), f"The last run of {whose} was measured {where}."
 
 
 def _beside(failing: Sequence[SiteRow], alarmed: Sequence[SiteRow], rows: Sequence[SiteRow]) -> str:

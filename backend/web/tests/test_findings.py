@@ -216,14 +216,25 @@ def test_the_page_of_a_site_says_how_old_its_findings_are_and_how_to_look_again(
     )
 
 
-def test_a_site_whose_probes_found_nothing_is_not_said_to_have_nothing_to_mend(world: World, client: Client) -> None:
-    """Its pages may be held up all the same."""
+def test_a_site_whose_page_is_held_up_is_not_said_to_have_nothing_to_mend(
+    world: World, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     probed(world, GOOD)
     for name in ("site", "findings"):
         page = html(client, name, world.site.public_id)
         assert "Its probes found nothing to mend" in page
         assert "Nothing to mend was found" not in page
-        assert re.search(r'href="[^"]*[?]kind=page[^"]*#runs">with its run</a>', page)
+        assert "Page load:" not in page
+    blocking = replace(
+        OVERFLOW, id=FindingId.PAGE_THIRD_PARTY_BLOCKING, saving_us=1_600_000, host="cdn.widgets.example"
+    )
+    monkeypatch.setattr(diagnoses, "diagnose_page", lambda page, **_: Diagnosis(findings=(blocking,)))
+    world.end(loaded := world.pending("page"))
+    for name in ("site", "findings"):
+        page = html(client, name, world.site.public_id)
+        link = reverse("web:run", args=[loaded.run_id])
+        assert f'<a href="{link}">Page load: 1 thing to mend; a new visitor could save 1.60 s</a>' in page
+        assert "(cdn.widgets.example), which costs 1.60 s for each new visitor." in page
 
 
 def test_causes_of_a_site_stand_by_what_each_costs_where_it_costs_most(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 """One site: how it is now, how its phases went over time, and its last runs."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -9,6 +10,7 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from backend.accounts.models import Organisation
 from backend.accounts.permissions import Permission
 from backend.alerts.blind_agents import blindnesses
 from backend.alerts.queries.channels import channels
@@ -17,7 +19,16 @@ from backend.alerts.queries.sight import sight
 from backend.fleet.models import Region
 from backend.fleet.queries import regions_for
 from backend.runs.diagnoses import open_findings
-from backend.runs.queries import Wanted, newest_deep_runs, recent_runs, series_of, site_overview
+from backend.runs.models import Outcome
+from backend.runs.queries import (
+    SiteOverview,
+    Wanted,
+    newest_deep_runs,
+    recent_runs,
+    run_detail,
+    series_of,
+    site_overview,
+)
 from backend.runs.queries.series import column_of
 from backend.sites import queries as sites
 from backend.sites.models import Monitor
@@ -27,6 +38,7 @@ from backend.web.channels import untold
 from backend.web.findings import of_site
 from backend.web.overview import overview_of
 from backend.web.pagination import time_before
+from backend.web.run_page import Found, found_by
 from backend.web.series import METRIC_NAMES, metrics_of, series_table
 from backend.web.sight import sight_of
 from workers.measurement.messages import Kind
@@ -42,7 +54,8 @@ def findings(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """What is to be mended, by the newest deep probe of each region, and the checklist "Is TLS fast yet"."""
     site = owned_site(request, site_id)
     found = open_findings(newest_deep_runs(site))
-    context = {"section": "sites", "site": site, "looks": found.looks, "panel": of_site(found)}
+    loaded = _loaded(request.organisation, site_overview(request.organisation, site))
+    context = {"section": "sites", "site": site, "looks": found.looks, "panel": of_site(found), "loaded": loaded}
     return render(request, "sites/findings.html", context)
 
 
@@ -67,6 +80,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "site": site,
         "row": overview.drawn(overview.rows)[0],
         "panel": of_site(found),
+        "loaded": _loaded(request.organisation, seen),
         "looked_at": found.newest.deep.run.scheduled_for if found.newest else None,
         "monitor": monitor,
         "monitors": list(monitors.values()),
@@ -81,6 +95,16 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         **_runs(monitor, _region(regions, choice), time_before(request)),
     }
     return render(request, "sites/site.html", context)
+
+
+def _loaded(organisation: Organisation, seen: Sequence[SiteOverview]) -> Found | None:
+    """What the newest page load says, where it was measured and something holds it up."""
+    lasts = (last.run for site in seen for one in site.monitors if one.monitor.kind == Kind.PAGE for last in one.last)
+    measured = [run for run in lasts if run is not None and run.outcome == Outcome.MEASURED]
+    if not measured:
+        return None
+    detail = run_detail(organisation, max(measured, key=lambda run: run.received_us).run_id)
+    return None if detail is None else found_by(detail)
 
 
 def _trend(monitor: Monitor, choice: trend.Choice, now: datetime) -> dict[str, object]:
