@@ -20,6 +20,7 @@ from backend.alerts.models import Delivery, Incident, Watch
 from backend.alerts.notices import tell
 from backend.alerts.wording import clock
 from backend.cast import Member
+from backend.runs.tests.results import OVERFLOW, diagnosed
 from backend.web.tests.incidents import TITLE, make_incident, make_over, make_rule, make_window
 from backend.web.tests.world import World, make_channel
 from backend.web.times import short
@@ -166,6 +167,19 @@ def test_an_incident_shows_what_happened_before_and_after(world: World, look: Lo
     assert ' id="r1"' not in text
     assert "Both on one axis" in text
     assert "Opened" in text
+
+
+def test_an_incident_of_speed_leads_to_what_deep_probes_found(world: World, look: Look) -> None:
+    incident, others = make_incident(world), [make_incident(world, cause="availability"), make_over(world)]
+    found = "What the newest deep probes found first:"
+    assert found not in look(world.member, path_of(incident))
+    world.end(world.pending("probe"), diagnosed(OVERFLOW))
+    link = reverse("web:findings", args=[world.site.public_id])
+    text = look(world.member, path_of(incident))
+    assert f'{found} <a class="hint-line bad" href="{link}">The first record is too large' in text
+    assert "read in time: 380 ms</a>" in text
+    # What is over may have been mended since they looked.
+    assert all(found not in look(world.member, path_of(one)) for one in others)
 
 
 def test_without_runs_an_incident_says_why_there_is_no_picture(world: World, look: Look) -> None:

@@ -1,6 +1,6 @@
 """What is open, is it one cause, who knows? And what people do about it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -13,20 +13,24 @@ from django.views.decorators.http import require_POST, require_safe
 from backend.accounts.permissions import Permission
 from backend.alerts.actions import incidents as actions
 from backend.alerts.models import Incident
+from backend.alerts.models.incidents import Cause
 from backend.alerts.queries import incidents as queries
 from backend.alerts.queries.channels import channels, line_of
 from backend.alerts.queries.inbox import watched
+from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
-from backend.runs.queries import run_detail
+from backend.runs.queries import run_detail, worst_findings
 from backend.sites.actions import MAX_SITES
 from backend.sites.lists import sites_after
 from backend.sites.models import Site, SiteStatus
 from backend.web.access import MemberRequest, needs
 from backend.web.channels import untold
+from backend.web.findings import Hint, hint_of
 from backend.web.forms.alerts import CommentForm, MuteForm
 from backend.web.inbox import FILTERS, WITH_OVER, Found, StateFilter, inbox_of
 from backend.web.incident_page import incident_page
 from backend.web.pagination import position_before, position_of
+from workers.measurement.messages import Kind
 
 RECENT = 20
 
@@ -181,8 +185,11 @@ def _page(
     if detail is None:
         raise Http404
     before, after = (run_detail(organisation, run) if run else None for run in (detail.before_run, detail.after_run))
+    regions = usable_regions(organisation)
+    names = {region.code: region.name for region in regions}
     context = {
-        "page": incident_page(detail, before, after, names=_names(request), now=timezone.now()),
+        "page": incident_page(detail, before, after, names=names, now=timezone.now()),
+        "hint": _hint(detail, regions),
         "detail": detail,
         "incident": detail.incident,
         "deliveries": [line_of(delivery) for delivery in detail.deliveries],
@@ -192,6 +199,17 @@ def _page(
     }
     faulty = mute_form is not None or comment_form is not None
     return render(request, "incidents/incident.html", context, status=400 if faulty else 200)
+
+
+def _hint(detail: queries.IncidentDetail, regions: Sequence[Region]) -> Hint | None:
+    """What deep probes name first while a site is slower: some were asked for when it became that. Two statements."""
+    if detail.incident.cause != Cause.SPEED or detail.incident.resolved_at is not None:
+        return None
+    probes = {
+        one.monitor.pk for one in detail.row.members if one.monitor is not None and one.monitor.kind == Kind.PROBE
+    }
+    causes = worst_findings(sorted(probes), [region.pk for region in regions]) if probes else {}
+    return hint_of(cause for found in causes.values() for cause in found)
 
 
 def _names(request: MemberRequest) -> dict[str, str]:
