@@ -1,4 +1,4 @@
-"""What deep probes found: of single runs for lists, and what is open at a site now."""
+"""What deep probes and page loads found: of single runs for lists, and what is open at a site now."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -28,15 +28,23 @@ ORDER BY run_id, position
 """
 # A server whose certificate is refused was looked at all the same; one that cannot be reached was not.
 JUDGED_SQL = f"runs_run.depth = 'deep' AND (outcome = 'measured' OR failure_stage = 'tls') AND {AT_HOME_SQL}"
-_NEWEST_DEEP = f"""
+
+
+def _newest(condition: str) -> str:
+    return f"""
 SELECT {RUN_SQL} FROM unnest(%(monitors)s::bigint[]) AS m (id), unnest(%(regions)s::bigint[]) AS r (id),
 LATERAL (
     SELECT * FROM runs_run WHERE runs_run.monitor_id = m.id AND runs_run.region_id = r.id
-        AND scheduled_for >= %(since)s AND {JUDGED_SQL}
+        AND scheduled_for >= %(since)s AND {condition}
     ORDER BY scheduled_for DESC, attempt DESC LIMIT 1
 ) run
 ORDER BY run.scheduled_for DESC LIMIT %(limit)s
 """
+
+
+_NEWEST_DEEP = _newest(JUDGED_SQL)
+# Of page monitors. One that failed says too little of the page.
+_NEWEST_LOADS = _newest(f"outcome = 'measured' AND {AT_HOME_SQL}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +69,17 @@ class DeepRun:
 
 
 def findings_of_runs(runs: Sequence[Run]) -> dict[UUID, list[FoundCause]]:
-    """What each run found, in the order in which to mend it; runs that found nothing are left out. One statement."""
-    probes = [run for run in runs if run.depth is not None]
-    if not probes:
+    """What each probe found, in the order in which to mend it; runs that found nothing are left out. One statement."""
+    return _rows_of([run for run in runs if run.depth is not None])
+
+
+def _rows_of(runs: Sequence[Run]) -> dict[UUID, list[FoundCause]]:
+    if not runs:
         return {}
     parameters = {
-        "runs": array(run.run_id for run in probes),
-        "first": min(run.scheduled_for for run in probes),
-        "last": max(run.scheduled_for for run in probes),
+        "runs": array(run.run_id for run in runs),
+        "first": min(run.scheduled_for for run in runs),
+        "last": max(run.scheduled_for for run in runs),
     }
     found: dict[UUID, list[FoundCause]] = defaultdict(list)
     for run_id, *values in fetch(_OF_RUNS, parameters):
@@ -98,17 +109,25 @@ def newest_deep_runs(site: Site) -> list[DeepRun]:
     return found
 
 
-def worst_findings(monitors: Sequence[int], regions: Sequence[int]) -> dict[int, list[FoundCause]]:
-    """What the newest deep runs of many probe monitors found, by monitor, from the rows alone. Two statements."""
+def worst_findings(
+    probes: Sequence[int], regions: Sequence[int], *, pages: Sequence[int] = ()
+) -> dict[int, list[FoundCause]]:
+    """What the newest deep runs of many probe monitors found, and the newest loads of page monitors, by monitor, from
+    the rows alone. Two statements, three with pages."""
+    wanted = [(_NEWEST_DEEP, probes), *([(_NEWEST_LOADS, pages)] if pages else [])]
+    runs = [run for statement, monitors in wanted for run in _newest_of(statement, monitors, regions)]
+    by_run = _rows_of(runs)
+    found: dict[int, list[FoundCause]] = defaultdict(list)
+    for run in runs:
+        found[run.monitor_id] += by_run.get(run.run_id, [])
+    return dict(found)
+
+
+def _newest_of(statement: str, monitors: Sequence[int], regions: Sequence[int]) -> list[Run]:
     parameters = {
         "monitors": list(monitors),
         "regions": list(regions),
         "since": retention_start(timezone.now()),
         "limit": len(monitors) * len(regions),
     }
-    runs = fetch_runs(_NEWEST_DEEP, parameters)
-    by_run = findings_of_runs(runs)
-    found: dict[int, list[FoundCause]] = defaultdict(list)
-    for run in runs:
-        found[run.monitor_id] += by_run.get(run.run_id, [])
-    return dict(found)
+    return fetch_runs(statement, parameters)

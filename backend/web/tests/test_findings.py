@@ -297,6 +297,20 @@ def test_a_list_of_sites_names_the_worst_cause_of_each(world: World, client: Cli
     assert reverse("web:findings", args=[world.site.public_id]) in page
 
 
+def test_a_list_of_sites_names_what_holds_the_newest_page_load_up(world: World, client: Client) -> None:
+    probed(world, GOOD)
+    blocking = replace(OVERFLOW, id=FindingId.PAGE_THIRD_PARTY_BLOCKING, saving_us=1_600_000)
+    compressed = replace(OVERFLOW, id=FindingId.PAGE_UNCOMPRESSED, saving_us=9_000_000)
+    for hours, found in ((5, compressed), (4, blocking)):
+        page = replace(measurements.page(10), diagnosis=Diagnosis(findings=(found,)))
+        pending = world.pending("page", scheduled_for=timezone.now() - timedelta(hours=hours))
+        world.end(pending, Measured(measurement=page))
+    world.end(world.pending("page", scheduled_for=timezone.now() - timedelta(hours=3)), FAILED)
+    text = html(client, "sites")
+    assert "holds the first paint up: 1.60 s</a>" in text
+    assert "uncompressed" not in text
+
+
 def test_a_list_of_sites_names_what_the_page_of_the_site_names_first() -> None:
     """What costs most, although another cause is graver by its kind; of one cause the region where it costs most."""
     hint = hint_of(

@@ -55,7 +55,7 @@ def test_the_list_opens_with_what_is_wrong(client: Client, world: World) -> None
 def test_the_list_costs_the_same_statements_for_many_sites(
     client: Client, world: World, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    statements = 13
+    statements = 14
     with django_assert_num_queries(statements):
         text_of(client, "sites")
     for number in range(5):

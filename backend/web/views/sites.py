@@ -46,8 +46,9 @@ def overview(request: MemberRequest) -> HttpResponse:
     seen = overview_of(rows, states, incidents=incidents, blind=blind, now=now)
     query = request.GET.get("q", "").strip()[:200]
     part = part_of(request, seen.of(query), size=_sites_shown(len(states)))
-    probes = [one.monitor.pk for row in part.rows for one in row.seen.monitors if one.monitor.kind == Kind.PROBE]
-    causes = worst_findings(probes, [state.region.pk for state in states])
+    monitors = [one.monitor for row in part.rows for one in row.seen.monitors]
+    probes, pages = ([one.pk for one in monitors if one.kind == kind] for kind in (Kind.PROBE, Kind.PAGE))
+    causes = worst_findings(probes, [state.region.pk for state in states], pages=pages)
     context = {
         "overview": seen,
         "query": query,
