@@ -33,8 +33,8 @@ _HIDES: tuple[tuple[FindingId, FindingId], ...] = ((FindingId.TLS_CHAIN_EXCEEDS_
 
 
 def findings_in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """What makes visitors fail first, then what saves most, what is of low weight, and
-    remarks last. One finding for an id and host."""
+    """What makes visitors fail first, then what saves most, what is of low weight, and remarks last. One finding for an
+    id and host."""
     first: dict[tuple[FindingId, str | None], Finding] = {}
     for finding in found:
         first.setdefault((finding.id, finding.host), finding)
