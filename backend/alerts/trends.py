@@ -70,6 +70,7 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
     _look_why(changes, now)
     for look in looks:
         look_deeper(look.monitor_id, look.stepped, now=now)
+        _look_again(look, now)
     remember(
         "alerts_trend",
         [row.monitor_id for row in rows],
@@ -89,6 +90,12 @@ def _look_why(changes: Sequence[Change], now: datetime) -> None:
         if opens and change.monitor_id is not None:
             for probe in probes_of_site(change.monitor_id):
                 look_deeper(probe, change.standing.regions, now=now)
+
+
+def _look_again(look: "TrendLook", now: datetime) -> None:
+    """Where a site is quick again, what its probes found while it was slow may be mended."""
+    for probe in probes_of_site(look.monitor_id) if look.recovered else ():
+        look_deeper(probe, look.recovered, now=now)
 
 
 def _streams(rows: Sequence[Due], memories: dict[int, Memory], now: datetime) -> dict[int, list[Stream]]:
@@ -117,7 +124,8 @@ class _Eye(NamedTuple):
 class TrendLook:
     """One look at one monitor: made, then `changes` once, then `memory`.
 
-    `stepped` are the regions in which a phase of its probes has changed, though nothing need be slower.
+    `stepped` are the regions in which a phase of its probes has changed, though nothing need be slower; `recovered`,
+    after `changes`, those in which what was told of as slower is so no more.
     """
 
     def __init__(self, row: Due, memory: Memory, rules: Sequence[Rule], batch: Batch, now: datetime) -> None:
@@ -139,6 +147,7 @@ class TrendLook:
             for metric in dict.fromkeys(rule.params["metrics"])
             if measured_by(metric, row.kind)
         ]
+        self.recovered: set[str] = set()
         self._kept: dict[str, Any] = {}
         self._site = Site(pk=row.site_id, organisation_id=row.organisation_id)
         self._steps = PhaseSteps({} if self._is_off or self._is_another else self._memory.get("steps", {}))
@@ -209,6 +218,8 @@ class TrendLook:
         track, heard = track.advance(standing, to_us_of(event.at), eye.rule.delay_s * 1_000_000)
         if not heard and (track.told is None or standing.state is State.OK):
             return track, None
+        if event.kind in (Kind.RESOLVED, Kind.WENT_AWAY):
+            self.recovered.update(event.alert.regions)
         return track, Change(
             rule=eye.rule,
             scene=scene_of(self._row),

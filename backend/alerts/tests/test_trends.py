@@ -132,6 +132,22 @@ def test_its_recovery_is_told_once() -> None:
     assert not only_incident().is_open
 
 
+def test_when_it_is_quick_again_its_probes_look_whether_the_cause_is_gone() -> None:
+    """What they found while it was slow stands until they look again."""
+    site = Site()
+    site.pass_time(60, slower)
+    assert diagnosed() == ["fra", "iad", "sin"]
+    PendingRun.objects.all().delete()
+    site.pass_time(60, usual)
+    assert told() == ["opened", "recovered"]
+    assert diagnosed() == ["fra", "iad", "sin"]
+
+
+def diagnosed() -> list[str]:
+    """Regions in which a deep run was asked for."""
+    return sorted(PendingRun.objects.filter(trigger="diagnose", depth="deep").values_list("region__code", flat=True))
+
+
 def test_a_quiet_site_is_never_told_of() -> None:
     site = Site()
     site.pass_time(24 * 60, usual, look=False)
@@ -282,8 +298,7 @@ def test_a_phase_that_takes_a_step_is_looked_at_deeper_although_nothing_is_slowe
     assert not PendingRun.objects.filter(trigger="diagnose").exists()
     site.tls_us = 50_000
     site.pass_time(40, lambda region, passed: 80.0)
-    asked = PendingRun.objects.filter(trigger="diagnose", depth="deep").values_list("region__code", flat=True)
-    assert sorted(asked) == ["fra", "iad", "sin"]
+    assert diagnosed() == ["fra", "iad", "sin"]
     assert told() == []
 
 
