@@ -13,6 +13,7 @@ from backend.web.findings import Panel, of_run
 from backend.web.phrases import listed
 from backend.web.verdict import Card, Verdict, cards_of, failed_verdict, measured_verdict, missed_verdict
 from backend.web.waterfall.board import of_visit
+from backend.web.waterfall.text import printable
 from workers.diagnosis.catalogue import answered_by
 from workers.measurement.contention import contention_told
 from workers.measurement.evidence import Depth
@@ -111,22 +112,25 @@ def panel_of(detail: RunDetail) -> Panel | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
-    """What one of several runs on a page says; its verdict begins with what kind of run it is."""
+    """What one of several runs on a page says; its verdict begins with what kind of run it is. `where` says from which
+    region, where that is to be told."""
 
     kind: str
+    where: str
     run_id: UUID
     panel: Panel
 
 
-def found_by(detail: RunDetail) -> Found | None:
-    """As `panel_of`, for a page where other runs speak too."""
+def found_by(detail: RunDetail, *, one_of_several: bool = False) -> Found | None:
+    """As `panel_of`, for a page where other runs speak too; with its region where it is `one_of_several`."""
     panel = panel_of(detail)
     if panel is None:
         return None
-    title = panel.verdict.title
-    named = f"{_KINDS[detail.run.kind]}: {title[:1].lower()}{title[1:]}"
+    title, where = panel.verdict.title, f" from {printable(detail.region.name)}" if one_of_several else ""
+    named = f"{_KINDS[detail.run.kind]}{where}: {title[:1].lower()}{title[1:]}"
     return Found(
         kind=detail.run.kind,
+        where=where,
         run_id=detail.run.run_id,
         panel=replace(panel, verdict=replace(panel.verdict, title=named)),
     )

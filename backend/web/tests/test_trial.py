@@ -206,6 +206,26 @@ def test_a_page_that_is_held_up_is_not_said_to_have_nothing_to_mend(
     assert f'href="{reverse("web:run", args=[pending["page"].run_id])}?request=2#details"' in text
 
 
+def test_of_several_regions_it_is_said_whose_probe_and_page_load_is_told(client: Client, eu: Region) -> None:
+    make_region("us")
+    pages = []
+    for live in (start(client), start(client, "news.example", "eu", "us")):
+        for pending in PendingRun.objects.select_related("region"):
+            ingest(
+                pending.region, [line_of(pending, _slow()) if pending.kind == "probe" else line_of(pending)], now=NOW
+            )
+        pages.append(client.get(live).content.decode())
+    alone, several = pages
+    name = eu.name
+    for words in (
+        f"Probe from {name}: 1 thing",
+        f"What the probe from {name} found",
+        f"Seen by the probe from {name}.",
+    ):
+        assert words in several
+        assert words not in alone
+
+
 def test_a_failure_is_told_with_its_reason(client: Client, eu: Region) -> None:
     live = start(client)
     ingest(eu, [line_of(PendingRun.objects.get(kind="probe"), FAILED)], now=NOW)

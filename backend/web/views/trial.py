@@ -62,12 +62,15 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     shown = live(facts)
     probe, loaded = _first(request, shown, Kind.PROBE), _first(request, shown, Kind.PAGE)
     measurement = None if probe is None else probe.measurement
+    several = len(shown.regions) > 1
+    told = [found_by(run, one_of_several=several) for run in (probe, loaded) if run is not None]
     context = {
         "site": site,
         "live": shown,
         "phases": None if measurement is None else board_of(measurement, {}).phases,
         "early": _early(facts) if measurement is None else None,
-        "found": [one for one in map(found_by, filter(None, (probe, loaded))) if one is not None],
+        "phases_from": probe.region.name if probe is not None and several else None,
+        "found": [one for one in told if one is not None],
         "progress_url": live_url("web:trial_progress", site, run_ids),
         "name_form": NameForm(initial={"name": _title(request, loaded) or printable(site.name)}),
         "section": "sites",
