@@ -95,7 +95,7 @@ def incident_page(
     members = detail.row.members
     return IncidentPage(
         line=line,
-        verdict=Verdict(level=_level(line), title=line.title, text=_text(detail, line)),
+        verdict=_verdict(detail, line),
         findings=tuple(_finding(member, names) for member in members),
         moments=_moments(detail),
         pictures=_pictures(before, after),
@@ -105,6 +105,14 @@ def incident_page(
     )
 
 
+def _verdict(detail: IncidentDetail, line: Line) -> Verdict:
+    """What is the matter; of what is over, that it is, since its title speaks of then as of now."""
+    if line.resolved_at is None:
+        return Verdict(level=_level(line), title=line.title, text=_text(detail, line))
+    title = f"{line.pill.text} after {line.spent}"
+    return Verdict(level=_level(line), title=title, text=f"While it lasted: {line.title}. {_told(detail.deliveries)}")
+
+
 def _level(line: Line) -> Level:
     levels: dict[str, Level] = {"resolved": "good", "muted": "info", "open": "bad"}
     return levels.get(line.status, "warn")
@@ -112,8 +120,6 @@ def _level(line: Line) -> Level:
 
 def _text(detail: IncidentDetail, line: Line) -> str:
     """How long, what next, and who knows."""
-    if line.resolved_at is not None:
-        return f"{line.pill.text} after {line.spent}. {_told(detail.deliveries)}"
     parts = [f"Open for {line.spent}.", _handled(detail.incident, line)]
     if detail.row.in_maintenance:
         parts.append("It is a time of maintenance: nothing is told.")

@@ -239,6 +239,14 @@ def test_what_is_over_is_told_from_when_to_when_and_what_is_not_since_when(world
     assert ["since" in head for head in heads] == [False, True]
 
 
+def test_the_page_of_what_is_over_says_first_that_it_is(world: World, look: Look) -> None:
+    over = make_over(world, title="Shop is slower in Frankfurt")
+    text = look(world.member, path_of(over))
+    (verdict,) = re.findall(r'<section class="verdict.*?</section>', text, re.DOTALL)
+    told = " ".join(re.sub(r"<[^>]+>", " ", verdict).split())
+    assert re.match(r"✓ (Recovered|Over) after [^.]+ While it lasted: Shop is slower in Frankfurt\. ", told), told
+
+
 def test_what_is_long_over_is_found_page_by_page(world: World, look: Look) -> None:
     for number in range(RECENT + 2):
         make_over(world, title=f"Shop was slow, the {number}. time")
