@@ -3,6 +3,7 @@
 from backend.runs.queries.asked import Asked, asked_of, asked_of_pending
 from backend.runs.queries.disturbed import RecentLoads, recent_loads
 from backend.runs.queries.findings import DeepRun, FoundCause, findings_of_runs, newest_deep_runs, worst_findings
+from backend.runs.queries.gone_findings import GoneCause, gone_causes
 from backend.runs.queries.history import RunDetail, RunLine, recent_runs, result_of, run_detail
 from backend.runs.queries.hosts import HostCosts, host_costs
 from backend.runs.queries.listing import ListedRun, RunFilter, listed_runs, pending_run
@@ -17,6 +18,7 @@ __all__ = [
     "Asked",
     "DeepRun",
     "FoundCause",
+    "GoneCause",
     "HostCosts",
     "LastRun",
     "ListedRun",
@@ -36,6 +38,7 @@ __all__ = [
     "asked_of",
     "asked_of_pending",
     "findings_of_runs",
+    "gone_causes",
     "host_costs",
     "is_long",
     "listed_runs",

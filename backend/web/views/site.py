@@ -23,6 +23,7 @@ from backend.runs.models import Outcome
 from backend.runs.queries import (
     SiteOverview,
     Wanted,
+    gone_causes,
     newest_deep_runs,
     recent_runs,
     run_detail,
@@ -36,6 +37,7 @@ from backend.web import trend
 from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.channels import untold
 from backend.web.findings import of_site
+from backend.web.gone_causes import gone
 from backend.web.overview import overview_of
 from backend.web.pagination import time_before
 from backend.web.run_page import Found, found_by
@@ -55,7 +57,15 @@ def findings(request: MemberRequest, site_id: UUID) -> HttpResponse:
     site = owned_site(request, site_id)
     found = open_findings(newest_deep_runs(site))
     loaded = _loaded(request.organisation, site_overview(request.organisation, site))
-    context = {"section": "sites", "site": site, "looks": found.looks, "panel": of_site(found), "loaded": loaded}
+    open_ids = {one.finding.id.value for one in found.findings}
+    context = {
+        "section": "sites",
+        "site": site,
+        "looks": found.looks,
+        "panel": of_site(found),
+        "loaded": loaded,
+        "gone": list(gone(gone_causes(site), open_ids)),
+    }
     return render(request, "sites/findings.html", context)
 
 
