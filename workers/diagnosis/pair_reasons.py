@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair_samples import Names, Parts
+from workers.diagnosis.signed_rank import stands_apart
 from workers.diagnosis.slow_start import further_flights
 from workers.diagnosis.units import begin, counted, ms, size
 from workers.measurement.pair import Leg
@@ -43,14 +44,27 @@ class Reason:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """What reasons are drawn from: the split of the difference, the phases (fields of `Parts`) in which the legs are
-    further apart than by chance, and what is usual on each leg."""
+    """What reasons are drawn from: the split of the difference, and what is usual on each leg. `differences` are those
+    of the pairs and `trips_apart` those of their handshakes' round trips: what they do not hold with that confidence
+    may be chance.
+    """
 
     parts: Parts
-    apart: frozenset[str]
+    differences: Sequence[Parts]
+    trips_apart: Sequence[int]
+    confidence: float
     a: LegFacts
     b: LegFacts
     names: Names
+
+    @property
+    def is_farther(self) -> bool:
+        """Whether one leg is farther away than the other."""
+        return self.is_apart("connect", 0)
+
+    def is_apart(self, phase: str, beyond_us: float) -> bool:
+        """Whether a phase differs by more, or less, than so much: by what is told already."""
+        return stands_apart([getattr(one, phase) - beyond_us for one in self.differences], self.confidence)
 
     def slower(self, us: float) -> tuple[str, LegFacts, str, LegFacts]:
         """The leg that this share makes slower, then the other: their names and facts."""
@@ -108,19 +122,19 @@ def leading(reasons: tuple[Reason, ...], difference_us: int) -> Reason | None:
 def _all(evidence: Evidence) -> Iterator[Reason]:
     parts = evidence.parts
     more_trips_us, tls_distance_us = _of_tls(evidence)
-    wait_distance_us = _longer_us(evidence, "wait", _wait_us)
+    wait_distance_us = _longer_us(evidence, _wait_us)
     flights = _further_flights(evidence)
-    download_distance_us = flights * _longer_us(evidence, "download", _download_us, flights, flights)
+    download_distance_us = flights * _longer_us(evidence, _download_us, flights, flights)
     distance_us = parts.connect + tls_distance_us + wait_distance_us + download_distance_us
     tls_rest_us = parts.tls - more_trips_us - tls_distance_us
-    by_phase = {
-        "dns": Reason(id="dns", text=_dns(evidence), difference_us=parts.dns),
-        "connect": Reason(id="distance", text=_distance(evidence, distance_us), difference_us=distance_us),
-        "tls": Reason(id="tls", text=_tls(evidence, tls_rest_us), difference_us=tls_rest_us),
-        "wait": _wait(evidence, parts.wait - wait_distance_us),
-        "download": _download(evidence, parts.download - download_distance_us),
+    beyond = {
+        "dns": (Reason(id="dns", text=_dns(evidence), difference_us=parts.dns), 0),
+        "connect": (Reason(id="distance", text=_distance(evidence, distance_us), difference_us=distance_us), 0),
+        "tls": (Reason(id="tls", text=_tls(evidence, tls_rest_us), difference_us=tls_rest_us), parts.tls - tls_rest_us),
+        "wait": (_wait(evidence, parts.wait - wait_distance_us), wait_distance_us),
+        "download": (_download(evidence, parts.download - download_distance_us), download_distance_us),
     }
-    yield from (reason for phase, reason in by_phase.items() if phase in evidence.apart)
+    yield from (reason for phase, (reason, told_us) in beyond.items() if evidence.is_apart(phase, told_us))
     yield Reason(id="tls_round_trips", text=_tls_trips(evidence, more_trips_us), difference_us=more_trips_us)
 
 
@@ -130,14 +144,14 @@ def _of_tls(evidence: Evidence) -> tuple[int, int]:
     if not a or not b:
         return 0, 0
     facts, trips = (evidence.a, a) if a > b else (evidence.b, b)
-    longer_us = _longer_us(evidence, "tls", _tls_us, a, b)
-    return round((a - b) * _trip_us(facts, _tls_us, trips)), round(min(a, b) * longer_us)
+    more = a - b if stands_apart(evidence.trips_apart, evidence.confidence) else 0
+    return round(more * _trip_us(facts, _tls_us, trips)), round(min(a, b) * _longer_us(evidence, _tls_us, a, b))
 
 
-def _longer_us(evidence: Evidence, phase: str, of: Callable[[LegFacts], int], a: float = 1, b: float = 1) -> int:
+def _longer_us(evidence: Evidence, of: Callable[[LegFacts], int], a: float = 1, b: float = 1) -> int:
     """By how much longer a round trip to a is than one to b, in a phase of so many; 0 where either is not known, and
-    where connecting or this phase takes no longer than by chance."""
-    if evidence.a.rtt_us is None or evidence.b.rtt_us is None or not {"connect", phase} <= evidence.apart:
+    where neither leg is farther away."""
+    if evidence.a.rtt_us is None or evidence.b.rtt_us is None or not evidence.is_farther:
         return 0
     return round(_trip_us(evidence.a, of, a) - _trip_us(evidence.b, of, b))
 

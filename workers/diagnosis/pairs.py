@@ -21,7 +21,7 @@ from workers.diagnosis.pair_reasons import Evidence, Reason, leading, mean_reaso
 from workers.diagnosis.pair_samples import CDN_AND_ORIGIN, LegSample, Names, PairRun, PairSample, Parts, Verdict
 from workers.diagnosis.pair_split import mean_parts, split
 from workers.diagnosis.pair_warnings import PairWarning, dns_left_out, pairs_left_out, protocols_differ, warnings_of
-from workers.diagnosis.signed_rank import Interval, PairedDifferences, stands_apart
+from workers.diagnosis.signed_rank import Interval, PairedDifferences
 from workers.diagnosis.units import begin, counted, ms, signed_ms
 from workers.measurement.pair import Leg
 
@@ -122,7 +122,9 @@ def judge(
     difference = _difference(differences, confidence)
     evidence = Evidence(
         parts=split(apart, difference.estimate_us),
-        apart=_phases_apart(apart, _surer(confidence)),
+        differences=apart,
+        trips_apart=_trips_apart(pairs),
+        confidence=_surer(confidence),
         a=facts_of(pairs, Leg.A, with_dns=with_dns),
         b=facts_of(pairs, Leg.B, with_dns=with_dns),
         names=names,
@@ -198,10 +200,10 @@ def _minus(a: Parts, b: Parts) -> Parts:
     return Parts(*(one - other for one, other in zip(a, b, strict=True)))
 
 
-def _phases_apart(apart: Sequence[Parts], confidence: float) -> frozenset[str]:
-    """The phases that differ by more than chance."""
-    by_phase = zip(Parts._fields, zip(*apart, strict=True), strict=True)
-    return frozenset(phase for phase, values in by_phase if stands_apart(values, confidence))
+def _trips_apart(pairs: Sequence[PairSample]) -> list[int]:
+    """By how many round trips the handshakes of each pair differ, where both are known."""
+    both = ((pair.a.tls_round_trips, pair.b.tls_round_trips) for pair in pairs)
+    return [a - b for a, b in both if a is not None and b is not None]
 
 
 def _difference(differences: PairedDifferences, confidence: float) -> Difference:

@@ -16,7 +16,6 @@ from workers.diagnosis.pair_samples import (
     LegSample,
     PairRun,
     PairSample,
-    Parts,
     Verdict,
     run_of,
 )
@@ -142,6 +141,13 @@ def test_only_the_newest_pairs_count() -> None:
     assert (verdict.pairs, verdict.verdict) == (MAX_PAIRS, Verdict.CDN_FASTER)
 
 
+class Told(Evidence):
+    """Of which nothing is chance."""
+
+    def is_apart(self, phase: str, beyond_us: float) -> bool:
+        return True
+
+
 @given(PAIRS)
 def test_the_phases_add_up_to_the_estimate_whatever_was_measured(pairs: Sequence[PairSample]) -> None:
     verdict = judge(pairs)
@@ -155,8 +161,14 @@ def test_the_phases_add_up_to_the_estimate_whatever_was_measured(pairs: Sequence
     )
     assert verdict.a is not None
     assert verdict.b is not None
-    everything = Evidence(
-        parts=verdict.by_phase, apart=frozenset(Parts._fields), a=verdict.a, b=verdict.b, names=CDN_AND_ORIGIN
+    everything = Told(
+        parts=verdict.by_phase,
+        differences=[],
+        trips_apart=[1] * 20,
+        confidence=0.9,
+        a=verdict.a,
+        b=verdict.b,
+        names=CDN_AND_ORIGIN,
     )
     explained = [reason.difference_us or 0 for reason in reasons_of(everything)]
     left = verdict.difference.estimate_us - sum(explained)
@@ -318,6 +330,17 @@ def test_what_may_be_chance_is_no_reason() -> None:
         assert verdict.by_phase is not None
         told.extend(one.id for one in verdict.reasons)
     assert len(told) <= 5
+
+
+def test_what_is_nearer_and_takes_more_round_trips_for_it_is_told_although_they_cancel_out() -> None:
+    """Handshakes of two round trips of 60 ms and of one of 120 ms take the same."""
+    near = leg(60_000, connect_us=60_000, tls_us=121_000, rtt_us=60_000, tls_round_trips=2, tls_version="TLSv1.2")
+    far = leg(120_000, connect_us=120_000, tls_us=121_000, rtt_us=120_000)
+    found = {one.id: one.difference_us for one in judge(fixed(24, near, far)).reasons}
+    assert found == {
+        "distance": pytest.approx(-180_000, rel=0.02),
+        "tls_round_trips": pytest.approx(60_000, rel=0.02),
+    }
 
 
 def test_a_phase_that_takes_always_longer_is_a_reason_beside_others_that_are_chance() -> None:

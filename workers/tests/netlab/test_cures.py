@@ -92,13 +92,6 @@ def test_browsers_are_spared_where_only_http2_keeps_its_connections(tmp_path: Pa
     assert [one.severity for one in findings if one.id is Id.HTTP_KEEPALIVE_OFF] == [Severity.LOW]
 
 
-def test_nobody_is_spared_where_http2_keeps_its_connections_for_a_moment_only(tmp_path: Path, vault: Vault) -> None:
-    """HAProxy's word on keeping connections is one on both."""
-    lines = {Spot.FRONTEND: ["timeout http-keep-alive 1ms"]}
-    findings = found(Fault(Id.HTTP_KEEPALIVE_OFF, "HAProxy", lines), tmp_path, vault, mended=False)
-    assert [one.severity for one in findings if one.id is Id.HTTP_KEEPALIVE_OFF] == [Severity.HIGH]
-
-
 @pytest.mark.parametrize("server", sorted(SERVERS))
 def test_texts_that_a_finding_names_come_compressed_and_are_kept(server: str, tmp_path: Path, vault: Vault) -> None:
     """All types that it may name, from a server behind, whose own word on caching is another."""
