@@ -1,7 +1,7 @@
 """Why one leg is faster: each phase's share of the difference, put down to what explains it.
 
-The shares of all reasons together are the shares of the phases; those that are too small to matter, and those that may be
-chance, are left unsaid.
+The shares of all reasons together are the shares of the phases; those that are too small to matter, and those that may
+be chance, are left unsaid.
 """
 
 from collections import defaultdict
