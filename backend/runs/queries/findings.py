@@ -13,7 +13,7 @@ from backend.runs.models import Run
 from backend.runs.partitions import retention_start
 from backend.runs.queries.documents import documents_of, measurement_in
 from backend.runs.queries.rows import AT_HOME_SQL, RUN_SQL, fetch_runs
-from backend.runs.sql import array, fetch
+from backend.runs.sql import COMPARABLE, array, fetch
 from backend.sites.models import Monitor, MonitorKind, Site
 from workers.measurement.messages import ProbeMeasurement
 
@@ -43,8 +43,9 @@ ORDER BY run.scheduled_for DESC LIMIT %(limit)s
 
 
 _NEWEST_DEEP = _newest(JUDGED_SQL)
-# Of page monitors. One that failed says too little of the page.
-_NEWEST_LOADS = _newest(f"outcome = 'measured' AND {AT_HOME_SQL}")
+# Of page monitors. One that failed says too little of the page, and of one that others' work disturbed nobody knows
+# what held it up.
+_NEWEST_LOADS = _newest(f"outcome = 'measured' AND {COMPARABLE} AND {AT_HOME_SQL}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

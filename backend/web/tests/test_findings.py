@@ -293,7 +293,7 @@ def test_a_list_of_sites_names_the_worst_cause_of_each(world: World, client: Cli
     probed(world, LARGE_RECORDS)
     page = html(client, "sites")
     assert "hint-line bad" in page
-    assert "Nothing is wrong" not in page
+    assert "Nothing fails, and no alert is open" in page
     assert reverse("web:findings", args=[world.site.public_id]) in page
 
 
@@ -309,6 +309,16 @@ def test_a_list_of_sites_names_what_holds_the_newest_page_load_up(world: World, 
     text = html(client, "sites")
     assert "holds the first paint up: 1.60 s</a>" in text
     assert "uncompressed" not in text
+
+
+def test_what_held_up_a_load_that_others_disturbed_is_told_on_its_own_page_alone(world: World, client: Client) -> None:
+    blocking = replace(OVERFLOW, id=FindingId.PAGE_THIRD_PARTY_BLOCKING, saving_us=1_600_000)
+    pending = world.pending("page")
+    world.end(pending, Measured(measurement=replace(measurements.page(10), diagnosis=Diagnosis(findings=(blocking,)))))
+    for is_disturbed in (False, True):
+        Run.objects.filter(run_id=pending.run_id).update(contended=is_disturbed)
+        assert ("Page load: " in html(client, "site", world.site.public_id)) is not is_disturbed
+        assert ("hint-line" in html(client, "sites")) is not is_disturbed
 
 
 def test_a_list_of_sites_names_what_the_page_of_the_site_names_first() -> None:

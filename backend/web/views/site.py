@@ -108,13 +108,14 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
 
 
 def _loaded(organisation: Organisation, seen: Sequence[SiteOverview]) -> Found | None:
-    """What the newest page load says, where it was measured and something holds it up."""
+    """What the newest page load says, where it was measured; of one that others' work disturbed nobody knows what held
+    it up."""
     lasts = (last.run for site in seen for one in site.monitors if one.monitor.kind == Kind.PAGE for last in one.last)
     measured = [run for run in lasts if run is not None and run.outcome == Outcome.MEASURED]
     if not measured:
         return None
     detail = run_detail(organisation, max(measured, key=lambda run: run.received_us).run_id)
-    return None if detail is None else found_by(detail)
+    return None if detail is None or detail.run.contended else found_by(detail)
 
 
 def _trend(monitor: Monitor, choice: trend.Choice, now: datetime) -> dict[str, object]:
