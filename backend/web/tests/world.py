@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from django.utils import timezone
+
 from backend.accounts.actions import NewToken, create_token
 from backend.accounts.models import ApiToken
 from backend.accounts.permissions import Role, Scope
@@ -46,7 +48,7 @@ class World:
 
     def end(self, pending: PendingRun, outcome: Outcome | None = None) -> None:
         """The agent's result of a pending run arrives."""
-        ingest(self.region, [line_of(pending, outcome)], now=NOW)
+        ingest(self.region, [line_of(pending, outcome)], now=timezone.now())
 
 
 def make_pairing(site: Site) -> Pairing:
