@@ -11,8 +11,8 @@ from workers.tests.netlab.conduct import Conduct
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HaproxyConduct:
     """HAProxy's own settings, and what the server behind it does. `record_bytes` is how much it seals at once at most
-    (tune.ssl.maxrecord) until an answer has become long; unless it is told, as much as a record holds. It knows
-    sessions by their ids, as Debian sets it up, and by no tickets."""
+    (tune.ssl.hard-maxrecord); unless it is told, as much as a record holds. It knows sessions by their ids, as Debian
+    sets it up, and by no tickets."""
 
     origin: Conduct = field(default_factory=Conduct)
     protocols: str = "TLSv1.2 TLSv1.3"
@@ -68,7 +68,7 @@ def commands(folder: Path, sites: Sequence[HaproxySite]) -> list[list[str]]:
         file.write_text(
             _FRAME.format(
                 sessions=_SESSIONS if session_cache else 0,
-                records="" if record_bytes is None else f"  tune.ssl.maxrecord {record_bytes}",
+                records="" if record_bytes is None else f"  tune.ssl.hard-maxrecord {record_bytes}",
                 sites="".join(_site(folder, site, f"{number}x{place}") for place, site in enumerate(same)),
             )
         )
