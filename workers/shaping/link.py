@@ -6,6 +6,8 @@ from collections import Counter, deque
 from itertools import count
 from typing import Protocol
 
+from workers.shaping.impairments.behaviour import Passage
+from workers.shaping.impairments.impaired import Impaired
 from workers.shaping.packets import ETHERNET_BYTES, is_ipv6, parse_packet
 from workers.shaping.script import Held, Script
 from workers.shaping.settings import Direction, LinkSettings
@@ -98,6 +100,8 @@ class Link:
         self._settings = settings
         self._dice = random.Random(settings.seed)
         delays = settings.delayed_ack_us is not None
+        impairment = settings.impairment
+        self._impaired = None if impairment is None else Impaired(impairment, settings.seed)
         self._script = Script(settings.drops, settings.overtaken, delays_acks=delays) if settings.scripted else None
 
     def take_in(self, direction: Direction, frame: bytes, arrival_ns: int) -> None:
@@ -151,5 +155,14 @@ class Link:
         due_ns = self._lanes[direction].departure_ns(frame, arrival_ns)
         if due_ns is None:
             self._counts[f"{direction}_overflowed"] += 1
+            return
+        leaves_ns = self._impair(direction, frame, arrival_ns, due_ns + late_ns)
+        if leaves_ns is None:
+            self._counts[f"{direction}_impaired"] += 1
         else:
-            self._departures.add(due_ns + late_ns, self, direction, frame)
+            self._departures.add(leaves_ns, self, direction, frame)
+
+    def _impair(self, direction: Direction, frame: bytes, arrival_ns: int, due_ns: int) -> int | None:
+        if self._impaired is None:
+            return due_ns
+        return self._impaired.leaves_ns(Passage(direction, frame, arrival_ns, due_ns))

@@ -18,6 +18,29 @@ class Direction(StrEnum):
     DOWN = "down"
 
 
+class Impairment(StrEnum):
+    """What kind of way a link is beyond its numbers; `impairments/` says of each which networks are so."""
+
+    WIFI_POWER_SAVE = "wifi_power_save"
+    LTE_SLEEP = "lte_sleep"
+    RADIO_FRAMES = "radio_frames"
+    DOCSIS_REQUESTS = "docsis_requests"
+    INTERRUPT_MODERATION = "interrupt_moderation"
+    ACK_AGGREGATION = "ack_aggregation"
+    OFF_CHANNEL_SCANS = "off_channel_scans"
+    CONTENTION = "contention"
+    RADIO_REPEATS = "radio_repeats"
+    QUICK_REPEATS = "quick_repeats"
+    LOSS_BURSTS = "loss_bursts"
+    REORDERING = "reordering"
+    PATH_CHANGES = "path_changes"
+    BUFFERBLOAT = "bufferbloat"
+    SHAPER = "shaper"
+    POLICER = "policer"
+    FLOW_SET_UP = "flow_set_up"
+    FIRST_DATA_INSPECTION = "first_data_inspection"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drop:
     """One packet of each connection that never arrives: the `nth` (from 1) in a direction that fits; None is each.
@@ -48,9 +71,10 @@ class Overtaken:
 class LinkSettings:
     """`rtt_us` is split between both ways. Rates are those of IP packets; what exceeds the queue is dropped at its end.
 
-    `loss_ppm` applies to each packet of either direction; the same `seed` loses the same packets. `delayed_ack_us`
-    makes the client one that acknowledges every second full segment, or after so long (RFC 1122, 4.2.3.2).
-    `rtt6_us` is the round trip of IPv6 where that goes another way. `overtaken` are packets of TCP that carry data.
+    `loss_ppm` applies to each packet of either direction; the same `seed` loses the same packets, and gives an
+    `impairment` the same chances. `delayed_ack_us` makes the client one that acknowledges every second full segment, or
+    after so long (RFC 1122, 4.2.3.2). `rtt6_us` is the round trip of IPv6 where that goes another way. `overtaken` are
+    packets of TCP that carry data.
     """
 
     rtt_us: int = 0
@@ -63,6 +87,7 @@ class LinkSettings:
     drops: tuple[Drop, ...] = ()
     overtaken: Overtaken | None = None
     delayed_ack_us: int | None = None
+    impairment: Impairment | None = None
 
     @classmethod
     def of_profile(cls, profile: Profile) -> Self:
@@ -88,4 +113,6 @@ class LinkSettings:
         drops = tuple(Drop(**drop | {"direction": Direction(drop["direction"])}) for drop in values.pop("drops"))
         late = values.pop("overtaken")
         overtaken = None if late is None else Overtaken(**late | {"direction": Direction(late["direction"])})
-        return cls(drops=drops, overtaken=overtaken, **values)
+        name = values.pop("impairment")
+        impairment = None if name is None else Impairment(name)
+        return cls(drops=drops, overtaken=overtaken, impairment=impairment, **values)

@@ -19,7 +19,7 @@ from workers.shaping.cable import Cable, End, Plug, furnish, make_home
 from workers.shaping.links import Links
 from workers.shaping.namespace import Namespace
 from workers.shaping.netlink import RouteMetrics
-from workers.shaping.settings import Drop, LinkSettings, Overtaken
+from workers.shaping.settings import Drop, Impairment, LinkSettings, Overtaken
 from workers.tests.netlab.capture import Capture
 from workers.tests.netlab.programs import start_inside
 from workers.tests.servers import DnsServer, Zone
@@ -60,6 +60,8 @@ class LabNetwork:
         loss_ppm: int = 0,
         overtaken: Overtaken | None = None,
         delayed_ack_ms: float | None = None,
+        impairment: Impairment | None = None,
+        seed: int = 1,
         server_iw: int = 10,
         server_congestion: str = "cubic",
         ipv6: bool = False,
@@ -73,6 +75,8 @@ class LabNetwork:
             drops=tuple(loss),
             overtaken=overtaken,
             delayed_ack_us=None if delayed_ack_ms is None else round(delayed_ack_ms * 1000),
+            impairment=impairment,
+            seed=seed,
         )
         self.server_address4, self.server_address6 = (str(ip_interface(text).ip) for text in _SERVER)
         self.server_address = self.server_address6 if ipv6 else self.server_address4

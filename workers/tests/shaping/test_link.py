@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workers.measurement.profile import Profile
 from workers.shaping.link import Departures, Link
-from workers.shaping.settings import Direction, Drop, LinkSettings, Overtaken
+from workers.shaping.settings import Direction, Drop, Impairment, LinkSettings, Overtaken
 from workers.tests.shaping.frames import frame
 
 UP, DOWN = Direction.UP, Direction.DOWN
@@ -185,7 +185,7 @@ def test_never_more_than_the_rate_whatever_comes(arrivals: list[tuple[int, int]]
 
 
 def test_settings_survive_the_way_to_the_process() -> None:
-    settings = LinkSettings(rtt_us=1, drops=(Drop(direction=DOWN, nth=2, port=80),), delayed_ack_us=200_000)
+    settings = LinkSettings(rtt_us=1, drops=(Drop(direction=DOWN, nth=2, port=80),), impairment=Impairment.SHAPER)
     assert LinkSettings.from_json(settings.to_json()) == settings
 
 
