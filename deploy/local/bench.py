@@ -58,6 +58,12 @@ PARTS = {
     "page-accuracy": Part(
         about="a page's phases against the packets", module=("workers.bench", "page-accuracy"), in_networks=True
     ),
+    "odd-ways": Part(
+        about="what is told of broken and healthy sites behind odd ways (most of an hour)",
+        module=("workers.bench", "odd-ways"),
+        long=True,
+        in_networks=True,
+    ),
     "soak": Part(
         about="500 page runs in a row, and whether anything grows (most of an hour)",
         module=("workers.bench", "soak"),

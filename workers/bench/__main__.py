@@ -1,9 +1,9 @@
 """`python -m workers.bench`: a table of ratios with their targets; `--json` for one document on stdout.
 
-`pages` is a page run beside other ways to load the page, `pairs` a pair beside two probes. `accuracy` and
-`page-accuracy`, which are only run when they are named, compare the phases of a probe and of a page with the packets
-of their networks, in ms. `page-overhead` tells how long a page run takes beyond its page, `soak` makes many in a row
-and asks whether anything grows; these two are also only run when they are named.
+`pages` is a page run beside other ways to load the page, `pairs` a pair beside two probes. The others are only run when
+they are named: `accuracy` and `page-accuracy` compare the phases of a probe and of a page with the packets of their
+networks, in ms. `odd-ways` asks what is told of broken and of healthy sites behind ways that are odd. `page-overhead`
+tells how long a page run takes beyond its page, `soak` makes many in a row and asks whether anything grows.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from workers.bench import accuracy, overhead, page_accuracy
+from workers.bench import accuracy, odd_ways, overhead, page_accuracy
 from workers.bench import soak as soaking
 from workers.bench.pages import Ratio, compare_page_runs
 from workers.bench.pairs import compare_pairs
@@ -25,6 +25,7 @@ _PARTS: dict[str, tuple[str, Callable[[int], Sequence[Ratio]]]] = {
 }
 
 _ACCURACY, _PAGE_ACCURACY, _OVERHEAD, _SOAK = "accuracy", "page-accuracy", "page-overhead", "soak"
+_ODD_WAYS = "odd-ways"
 
 
 def main() -> int:
@@ -32,11 +33,12 @@ def main() -> int:
     parser.add_argument(
         "parts",
         nargs="*",
-        choices=[*_PARTS, _ACCURACY, _PAGE_ACCURACY, _OVERHEAD, _SOAK, []],
+        choices=[*_PARTS, _ACCURACY, _PAGE_ACCURACY, _ODD_WAYS, _OVERHEAD, _SOAK, []],
         help=f"which of {', '.join(_PARTS)}; all by default",
     )
     parser.add_argument("--rounds", type=int, default=7, help="interleaved rounds (default 7)")
     parser.add_argument("--runs", type=int, default=soaking.RUNS, help="page runs of the soak (default 500)")
+    parser.add_argument("--seeds", type=int, default=odd_ways.SEEDS, help="how often each odd way is made (default 2)")
     parser.add_argument("--recycle", type=int, default=100, help="after how many runs its browser is replaced (100)")
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     options = parser.parse_args()
@@ -44,6 +46,8 @@ def main() -> int:
         return _tell_accuracy(as_json=options.json)
     if options.parts == [_PAGE_ACCURACY]:
         return _tell_page_accuracy(as_json=options.json)
+    if options.parts == [_ODD_WAYS]:
+        return _tell_odd_ways(options.seeds, as_json=options.json)
     if options.parts == [_OVERHEAD]:
         return _tell_overhead(as_json=options.json)
     if options.parts == [_SOAK]:
@@ -98,6 +102,12 @@ def _tell_page_accuracy(*, as_json: bool) -> int:
         print(f"{'phases minus packets, ms':22}{'p50':>9}{'p90':>9}{'max':>9}")
         print("\n".join(page_accuracy.lines(found)))
     return 0 if all(map(page_accuracy.met, found.values())) else 1
+
+
+def _tell_odd_ways(seeds: int, *, as_json: bool) -> int:
+    found = odd_ways.measure(seeds)
+    print(json.dumps(odd_ways.document(found), indent=2) if as_json else "\n".join(odd_ways.lines(found)))
+    return 0 if odd_ways.met(found) else 1
 
 
 def _document(ratio: Ratio) -> dict[str, object]:

@@ -16,7 +16,7 @@ from workers.diagnosis.late_begins import (
     unsigned_us,
     up_us_per_byte,
 )
-from workers.diagnosis.thinking import plain_think_us, think_us, way_behind_us
+from workers.diagnosis.thinking import first_words_us, plain_think_us, think_us, way_behind_us
 from workers.diagnosis.weighing import Sure, fact, jitter_us, lost_in_handshake, ms_of, own_lag_us, visits, weigh
 from workers.diagnosis.windows import first_answer, known_window
 from workers.measurement.evidence import ChainCertificate, Trial, TrialEvidence
@@ -33,6 +33,8 @@ _SIGNED = (Trial.FULL, Trial.CLASSICAL, Trial.HTTP2, Trial.TLS12)
 # What it takes must stand out of what the path itself does by so much.
 _JITTERS = 1.5
 _PACKETS = 3
+# What connections wait for whatever is said in them takes as long in all of them, but for so much.
+_AS_LATE = 0.8
 
 
 def key_cost(case: Case) -> Verdicts:
@@ -41,7 +43,7 @@ def key_cost(case: Case) -> Verdicts:
     large = key is not None and _is_large_rsa(key)
     least_us = max(MIN_KEY_COST_US, _JITTERS * jitter_us(case), plain_think_us(case) or 0)
     trials = [trial for trial in visits(case, _SIGNED, ()) if lead_us(trial) is not None]
-    up_us, always_us = up_us_per_byte(case), unsigned_us(case)
+    up_us, always_us = up_us_per_byte(case), _without_signature_us(case)
 
     def lead(trial: TrialEvidence) -> int:
         return max(0, begun_late_us(trial, up_us) - always_us)
@@ -90,12 +92,15 @@ def key_cost(case: Case) -> Verdicts:
 def begins_late(case: Case) -> Sure[int] | NotJudged | None:
     """How late each handshake begins though nothing may have to be signed: what those took that continue a session.
 
-    None where it is hardly any, or answers are as late, as behind a proxy near us: that is the way.
+    None where it is hardly any, or answers are as late, as behind a proxy near us: that is the way. What connections
+    without TLS wait for too is no matter of handshakes.
     """
     id, jitter = FindingId.TLS_HANDSHAKE_STALL, jitter_us(case)
     late_us, up_us = unsigned_us(case), up_us_per_byte(case)
     if late_us < MIN_STALL_US or 2 * way_behind_us(case) >= late_us:
         return None
+    if first_words_us(case) >= _AS_LATE * late_us:
+        return NotJudged(id=id, reason=NotJudgedReason.WITHOUT_TLS_TOO)
     if late_us < _JITTERS * jitter:
         return NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     trials = [trial for trial in (*visits(case), *continued(case)) if lead_us(trial) is not None]
@@ -109,6 +114,15 @@ def begins_late(case: Case) -> Sure[int] | NotJudged | None:
         return lost_in_handshake(trial) or _may_have_been_lost(trial, jitter, soonest_us)
 
     return weigh(case, id, trials, look, counts_round_trips=False, spoilt=spoilt)
+
+
+def _without_signature_us(case: Case) -> int:
+    """How late connections begin in which nothing is signed: those that continue a session, or else those without TLS.
+    0 for hardly any."""
+    if continued(case):
+        return unsigned_us(case)
+    late_us = first_words_us(case)
+    return late_us if late_us >= MIN_KEY_COST_US else 0
 
 
 def _pause_us(case: Case, trial: TrialEvidence) -> int | None:

@@ -92,6 +92,12 @@ def plain_think_us(case: Case) -> int | None:
     return min((think for trial in case.evidence.of(*THOUGHTFUL) for think in _thinks(trial)), default=None)
 
 
+def first_words_us(case: Case) -> int:
+    """How late even the quickest first answer of a connection without TLS began; 0 where there was none."""
+    exchanges = ((trial, trial.exchanges[0]) for trial in case.evidence.of(Trial.PLAIN) if trial.exchanges)
+    return min((think for one in exchanges if (think := think_us(*one)) is not None), default=0)
+
+
 def way_behind_us(case: Case) -> int:
     """What each word of the server takes besides the round trip of its TCP connection, as where a proxy near us accepts
     connections for a server far behind it: how late handshakes begin for which nothing is to be signed, and no more

@@ -130,6 +130,7 @@ class NotJudgedReason(StrEnum):
     UNSTEADY = "unsteady"
     PADDED = "padded"
     SHAPED = "shaped"
+    WITHOUT_TLS_TOO = "without_tls_too"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

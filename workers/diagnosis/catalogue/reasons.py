@@ -29,6 +29,10 @@ _TEXTS = {
     ),
     NotJudgedReason.PADDED: "because the server fills its records up, and not its certificates are what is large",
     NotJudgedReason.SHAPED: "because the network profile of the run makes it, whatever the site does",
+    NotJudgedReason.WITHOUT_TLS_TOO: (
+        "because connections without TLS wait as long for their first answer: a firewall on the way that looks into "
+        "each connection, or a server that is slow to take them, makes all of them wait"
+    ),
     NotJudgedReason.HIDDEN: "because another finding, to be mended first, hides it",
 }
 

@@ -20,12 +20,13 @@ _DUPLICATES = 3
 class Path:
     """`jitter` is a share of the round trip, drawn anew for each packet. `rate_bytes_s` is of the last link.
 
-    `lost` are the numbers of the server's segments, from 0, that never arrive the first time. `kept` is a segment that
-    something on the way keeps for so long, and with it all that is behind. `behind_us` is what lies behind whoever
-    accepts the connection. `late_ack_us` is by how much every acknowledgement of a single segment is late, and
-    `up_bytes_s` the rate of the first link. From `slow_start_until` segments on the window grows by one a round trip,
-    as that of Linux does once HyStart takes the path for full. With `grows_whole` a window that was full once grows
-    with all that is acknowledged: of Linux both is seen, of one server in connections that follow each other.
+    `lost` are the numbers of the server's segments, from 0, that never arrive the first time. `kept` is a segment
+    that something on the way keeps for so long, and with it all that is behind. `behind_us` is what lies behind
+    whoever accepts the connection, `looked_into_us` what a box on the way takes for what a client says first.
+    `late_ack_us` is by how much every acknowledgement of a single segment is late, and `up_bytes_s` the rate of the
+    first link. From `slow_start_until` segments on the window grows by one a round trip, as that of Linux does once
+    HyStart takes the path for full. With `grows_whole` a window that was full once grows with all that is
+    acknowledged: of Linux both is seen, of one server in connections that follow each other.
     """
 
     rtt_ms: float = 80
@@ -39,6 +40,7 @@ class Path:
     lost: tuple[int, ...] = ()
     kept: tuple[int, int] | None = None
     behind_us: int = 0
+    looked_into_us: int = 0
     late_ack_us: int = 0
     up_bytes_s: float | None = None
     slow_start_until: int | None = None

@@ -86,7 +86,7 @@ class Connection:
         self.exchanges: list[Exchange] = []
         self.syn_rtt_us = round(2 * self.wire.one_way_us())
         self.now_us = float(self.syn_rtt_us + 100)
-        self.old = trial in _OLD or server.version == "TLSv1.2"
+        self.old = trial in (*_OLD, Trial.PLAIN) or server.version == "TLSv1.2"
         self._end = 0
         self._pending: list[tuple[int, int, int, bool | None]] = []
 
@@ -219,9 +219,11 @@ class Connection:
 
     def _say(self, size: int) -> float:
         """Gives the instant at which it is with the server."""
+        first = not self.transfers
         self.transfers.append(Transfer(at_us=round(self.now_us), direction=Direction.SENT, size_bytes=size))
         link_us = size / self.path.up_bytes_s * 1e6 if self.path.up_bytes_s else 0
-        return self.now_us + link_us + self.wire.one_way_us() + self.path.behind_us
+        looked_into_us = self.path.looked_into_us if first else 0
+        return self.now_us + link_us + looked_into_us + self.wire.one_way_us() + self.path.behind_us
 
     def _hear(
         self,
@@ -300,6 +302,13 @@ def connection(
         made.ask(1)
         made.ask(2, IDLE_US)
     return replace(made.evidence(handshake), **changes)
+
+
+def plain(path: Path, server: Server) -> TrialEvidence:
+    """One connection without TLS."""
+    made = Connection(path, server, Trial.PLAIN)
+    made.ask(0)
+    return replace(made.evidence(None), records=())
 
 
 def postponed(trial: TrialEvidence, since_us: int, by_us: int) -> TrialEvidence:

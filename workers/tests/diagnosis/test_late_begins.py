@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from workers.diagnosis import answers, handshakes
-from workers.measurement.evidence import ProbeEvidence
+from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
 from workers.tests.diagnosis.judging import facts, found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, deep
+from workers.tests.diagnosis.servers import DEEP, Server, deep, plain
 
 RULES = (*handshakes.RULES, *answers.RULES)
 LATE_US = 60_000
@@ -58,6 +58,28 @@ def test_a_signature_that_takes_as_long_is_the_keys(rtt_ms: float) -> None:
 @pytest.mark.parametrize("rtt_ms", [20, 80])
 def test_a_server_far_behind_a_proxy_near_us_is_not_late_with_handshakes(rtt_ms: float) -> None:
     assert not found(RULES, deep(Path(rtt_ms=rtt_ms, behind_us=LATE_US), Server()))
+
+
+@ANYWHERE
+@VERSIONS
+@pytest.mark.parametrize("kinds", [DEEP, [kind for kind in DEEP if kind not in {Trial.RESUMED, Trial.TLS12_TICKET}]])
+def test_what_connections_without_tls_wait_for_too_is_not_the_handshakes(
+    rtt_ms: float, version: str, kinds: list[Trial]
+) -> None:
+    """As behind a firewall that looks into what is said first, with sessions to continue and without."""
+    path, server = Path(rtt_ms=rtt_ms, looked_into_us=LATE_US), Server(body_bytes=20_000, version=version)
+    evidence = deep(path, server, trials=kinds)
+    everywhere = replace(evidence, trials=(*evidence.trials, plain(path, server)))
+    assert not found(RULES, everywhere)
+
+
+def test_a_late_begin_is_left_open_where_connections_without_tls_are_as_late() -> None:
+    path = Path(looked_into_us=LATE_US)
+    evidence = deep(path, Server())
+    everywhere = replace(evidence, trials=(*evidence.trials, plain(path, Server())))
+    assert left_open(RULES, everywhere)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.WITHOUT_TLS_TOO
+    prompt = replace(evidence, trials=(*evidence.trials, plain(Path(), Server())))
+    assert Id.TLS_HANDSHAKE_STALL in found(RULES, prompt)
 
 
 def test_on_a_way_as_unsteady_a_late_begin_is_left_open() -> None:

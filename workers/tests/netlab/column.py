@@ -1,4 +1,4 @@
-"""One column of the matrix: every site of the twins probed at one round trip, side by side, with or without loss."""
+"""One column of the matrix: every site of the twins probed at one round trip, side by side, over one kind of link."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,8 +7,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
+from workers.diagnosis.diagnose import diagnose
 from workers.measurement.evidence import Depth
+from workers.measurement.finding import Diagnosis, FindingId
 from workers.measurement.messages import ProbeMeasurement
 from workers.shaping.settings import Direction, Drop
 from workers.tests.netlab import ahead as way
@@ -39,9 +42,15 @@ def sites_of(twins: Iterable[Twin]) -> list[Served]:
 
 
 def measure(
-    sites: Iterable[Served], *, rtt_ms: int, lossy: bool, vault: Vault, folder: Path, depth: Depth = Depth.DEEP
+    sites: Iterable[Served],
+    *,
+    rtt_ms: int,
+    vault: Vault,
+    folder: Path,
+    depth: Depth = Depth.DEEP,
+    **link: Any,
 ) -> Measurements:
-    """One probe of each."""
+    """One probe of each, over a link by the keywords of LabNetwork."""
 
     def ask(number: int, where: tuple[Lab, str], site: Served) -> ProbeMeasurement:
         time.sleep(max(0.0, begun_s + number * _APART_S - time.monotonic()))
@@ -50,7 +59,7 @@ def measure(
 
     with (
         way.ahead(way.MATRIX),
-        _open(sites, rtt_ms=rtt_ms, lossy=lossy, vault=vault, folder=folder) as places,
+        _open(sites, link | {"rtt_ms": rtt_ms}, vault=vault, folder=folder) as places,
         ThreadPoolExecutor(_AT_ONCE[rtt_ms]) as pool,
     ):
         begun_s = time.monotonic()
@@ -81,7 +90,7 @@ def _is_silent(site: Served) -> bool:
 
 @contextmanager
 def _open(
-    sites: Iterable[Served], *, rtt_ms: int, lossy: bool, vault: Vault, folder: Path
+    sites: Iterable[Served], link: Mapping[str, Any], *, vault: Vault, folder: Path
 ) -> Iterator[dict[Served, tuple[Lab, str]]]:
     """A lab for each kind of network, and in it the sites that want it."""
     by_network: dict[Network, list[Served]] = {}
@@ -90,7 +99,7 @@ def _open(
     urls: dict[Served, tuple[Lab, str]] = {}
     with ExitStack() as stack:
         for number, (network, same) in enumerate(by_network.items()):
-            lab = stack.enter_context(open_lab(network, rtt_ms, LOSS if lossy else ()))
+            lab = stack.enter_context(open_lab(network, **link))
             place = folder / f"lab{number}"
             place.mkdir()
             named = {f"site{index}": site for index, site in enumerate(same)}
@@ -100,9 +109,9 @@ def _open(
 
 
 @contextmanager
-def open_lab(network: Network, rtt_ms: float, loss: tuple[Drop, ...] = ()) -> Iterator[Lab]:
-    """A lab of that kind."""
-    with Lab(rtt_ms=rtt_ms, loss=loss, server_iw=network.server_iw, delayed_ack_ms=network.delayed_ack_ms) as lab:
+def open_lab(network: Network, rtt_ms: float, **link: Any) -> Iterator[Lab]:
+    """A lab of that kind; its link by the keywords of LabNetwork."""
+    with Lab(rtt_ms=rtt_ms, server_iw=network.server_iw, delayed_ack_ms=network.delayed_ack_ms, **link) as lab:
         lab.server.sysctl("net.ipv4.tcp_slow_start_after_idle", int(network.idle_restart))
         if network.delayed_ack_ms is not None:
             # Servers of the time of such clients did not send what Nagle holds back as a probe for a lost tail.
@@ -118,3 +127,17 @@ def probe(lab: Lab, url: str, asking: Asking | None = None) -> ProbeMeasurement:
     measurement = outcome.measurement
     assert isinstance(measurement, ProbeMeasurement), (url, outcome)
     return measurement
+
+
+def diagnosis_of(measurement: ProbeMeasurement) -> Diagnosis:
+    """By today's rules; one that raises fails the test."""
+    assert measurement.evidence is not None
+
+    def on_fault(_: object, error: Exception) -> None:
+        raise error
+
+    return diagnose(measurement.evidence, measurement.hops, on_fault=on_fault)
+
+
+def ids(diagnosis: Diagnosis) -> frozenset[FindingId]:
+    return frozenset(finding.id for finding in diagnosis.findings)

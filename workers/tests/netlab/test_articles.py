@@ -91,7 +91,7 @@ def test_each_way_to_a_first_byte_takes_its_round_trips(vault: Vault, tmp_path: 
         folder = tmp_path / f"round{number}"
         folder.mkdir()
         sites = dict.fromkeys(site for site, _, _ in left)
-        measured = measure(sites, rtt_ms=RTT_MS, lossy=False, vault=vault, folder=folder)
+        measured = measure(sites, rtt_ms=RTT_MS, vault=vault, folder=folder)
         seen = [(row, first_byte_ms(measured[row[0]], row[1]) / RTT_MS) for row in left]
         left = [row for row, round_trips in seen if round_trips != pytest.approx(row[2], rel=TOLERANCE)]
         if not left:
@@ -103,7 +103,7 @@ def test_each_way_to_a_first_byte_takes_its_round_trips(vault: Vault, tmp_path: 
 @undisturbed
 def test_the_times_to_first_byte_of_nginx_are_those_of_2013(vault: Vault, tmp_path: Path) -> None:
     folder = Path(mkdtemp(dir=tmp_path))
-    measured = measure(ARTICLE_MS, rtt_ms=RTT_MS, lossy=False, vault=vault, folder=folder, depth=Depth.LIGHT)
+    measured = measure(ARTICLE_MS, rtt_ms=RTT_MS, vault=vault, folder=folder, depth=Depth.LIGHT)
     seen = {site: first_byte_ms(measured[site], Trial.FULL) for site in ARTICLE_MS}
     assert seen == {site: pytest.approx(ms, rel=TOLERANCE) for site, ms in ARTICLE_MS.items()}
 

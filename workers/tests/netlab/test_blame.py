@@ -16,11 +16,11 @@ from workers.measurement.messages import Failed, Measured, ProbeMeasurement
 from workers.shaping.settings import Direction, Drop
 from workers.tests.netlab.certificates import USUAL_LIFE, Life
 from workers.tests.netlab.chains import Recipe, Vault
+from workers.tests.netlab.column import diagnosis_of
 from workers.tests.netlab.conduct import HSTS, Conduct
 from workers.tests.netlab.lab import Lab
 from workers.tests.netlab.misbehaving import MisbehavingServer
 from workers.tests.netlab.network import NAME
-from workers.tests.netlab.test_matrix import diagnosis_of
 from workers.tests.waiting import undisturbed
 
 RTT_MS = 20

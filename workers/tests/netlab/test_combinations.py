@@ -87,7 +87,7 @@ def complained(names: Iterable[str], folder: Path) -> dict[str, list[str]]:
     """What is wrong with the diagnosis of each of them that is told wrongly."""
     place = Path(mkdtemp(dir=folder))
     sites = dict.fromkeys(site for name in names for site in COMBINATIONS[name].sites)
-    measured = measure(sites, rtt_ms=_RTT_MS, lossy=False, vault=Vault(place), folder=place)
+    measured = measure(sites, rtt_ms=_RTT_MS, vault=Vault(place), folder=place)
     told = {name: list(complaints(COMBINATIONS[name], measured)) for name in names}
     return {name: words for name, words in told.items() if words}
 

@@ -10,11 +10,11 @@ from workers.measurement.evidence import Depth
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.messages import Measured, ProbeMeasurement
 from workers.tests.netlab.chains import Vault
+from workers.tests.netlab.column import diagnosis_of, ids
 from workers.tests.netlab.conduct import Conduct
 from workers.tests.netlab.estate import Estate
 from workers.tests.netlab.lab import Lab
 from workers.tests.netlab.served import Served
-from workers.tests.netlab.test_matrix import diagnosis_of, ids
 from workers.tests.waiting import undisturbed
 
 pytestmark = pytest.mark.usefixtures("ahead")

@@ -9,11 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from workers.diagnosis.diagnose import diagnose
-from workers.measurement.finding import Diagnosis, FindingId, NotJudgedReason
+from workers.measurement.finding import FindingId, NotJudgedReason
 from workers.measurement.messages import ProbeMeasurement
 from workers.tests.netlab.chains import Vault
-from workers.tests.netlab.column import Measurements, measure, sites_of
+from workers.tests.netlab.column import LOSS, Measurements, diagnosis_of, ids, measure, sites_of
 from workers.tests.netlab.costs import UnseenError, cost_us
 from workers.tests.netlab.twin import RTTS_MS, SHY_OF_LOSS, Cost, Twin
 from workers.tests.netlab.twins import OF_THE_NETWORK, PAGE_LEVEL, TWINS
@@ -83,7 +82,8 @@ def complained(column: Column, twins: Iterable[Twin], folder: Path, number: int 
     chosen = [twin for twin in twins if column.rtt_ms in twin.rtts_ms and not (column.lossy and twin.calm)]
     place = folder / f"try{number}"
     place.mkdir()
-    measured = measure(sites_of(chosen), rtt_ms=column.rtt_ms, lossy=column.lossy, vault=Vault(place), folder=place)
+    loss = LOSS if column.lossy else ()
+    measured = measure(sites_of(chosen), rtt_ms=column.rtt_ms, loss=loss, vault=Vault(place), folder=place)
     told = {twin: list(complain(twin, measured, column.rtt_ms)) for twin in chosen}
     return {twin: words for twin, words in told.items() if words}
 
@@ -150,20 +150,6 @@ def lost(measurement: ProbeMeasurement) -> bool:
     assert measurement.evidence is not None
     ends = [trial.tcp_ended for trial in measurement.evidence.trials if trial.tcp_ended is not None]
     return sum(bool(end.out_of_order_packets) for end in ends) >= 2
-
-
-def diagnosis_of(measurement: ProbeMeasurement) -> Diagnosis:
-    """By today's rules; one that raises fails the test."""
-    assert measurement.evidence is not None
-
-    def on_fault(_: object, error: Exception) -> None:
-        raise error
-
-    return diagnose(measurement.evidence, measurement.hops, on_fault=on_fault)
-
-
-def ids(diagnosis: Diagnosis) -> frozenset[FindingId]:
-    return frozenset(finding.id for finding in diagnosis.findings)
 
 
 def label(twin: Twin, *, repaired: bool) -> str:

@@ -14,10 +14,10 @@ from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement
 from workers.tests.netlab.chains import Recipe, Vault
+from workers.tests.netlab.column import diagnosis_of
 from workers.tests.netlab.lab import Lab
 from workers.tests.netlab.network import NAME
 from workers.tests.netlab.odd_tls import Act, OddServer, Reframe, Talk, in_pieces, pad_records, server_context
-from workers.tests.netlab.test_matrix import diagnosis_of
 from workers.tests.waiting import undisturbed
 
 pytestmark = pytest.mark.usefixtures("ahead")

@@ -13,12 +13,11 @@ from workers.measurement.finding import NotJudgedReason
 from workers.measurement.messages import ProbeMeasurement
 from workers.shaping.settings import Direction, Overtaken
 from workers.tests.netlab.chains import Vault
-from workers.tests.netlab.column import Asking, probe
+from workers.tests.netlab.column import Asking, diagnosis_of, ids, probe
 from workers.tests.netlab.estate import Estate
 from workers.tests.netlab.lab import Lab
 from workers.tests.netlab.nginx import NginxConduct
 from workers.tests.netlab.served import ChainWish, SecondAddress, Served
-from workers.tests.netlab.test_matrix import diagnosis_of, ids
 from workers.tests.netlab.twin import SHY_OF_LOSS
 from workers.tests.waiting import undisturbed
 
