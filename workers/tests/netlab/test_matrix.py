@@ -96,7 +96,7 @@ def judge(column: Column, told: Complaints, processes: Executor, folder: Path) -
     """
     for number in range(1, _TRIES):
         if told:
-            measured_again(f"{column}: {', '.join(sorted(twin.name for twin in told))}")
+            measured_again(f"{column}: {'; '.join(words[0] for words in told.values())}")
             told = processes.submit(complained, column, tuple(told), folder, number).result()
     return [word for words in told.values() for word in words]
 
