@@ -20,6 +20,8 @@ _PHASE_NAMES: Mapping[str, str] = {
     "other": "what lies between the phases",
 }
 _SHOWN_PHASES = 2
+# Whoever reads a change below the limit takes it for allowed.
+_SLOWER = "It is surely slower, by at least half of the limit."
 
 
 def limit_sentence(rule: GateRule) -> str:
@@ -46,11 +48,18 @@ def rule_sentence(rule: GateRule, found: RuleFound | None, *, is_open: bool = Fa
         return _level_sentence(rule, found)
     change = f"{_signed(found.pct.value)} % ({_signed(found.pct.low)} to {_signed(found.pct.high)} %)"
     sentence = f"{name} {change}, limit {limit_sentence(rule)}."
+    if rule.verdict == Verdict.FAIL and _is_within(found):
+        sentence += f" {_SLOWER}"
     if grown := grown_sentence(found):
         sentence += f" {grown}"
     if rule.verdict == Verdict.INCONCLUSIVE:
         sentence += f" {rule.reason or undecided_sentence(found)}"
     return sentence
+
+
+def _is_within(found: RuleFound) -> bool:
+    """Whether the change itself lies below the limit."""
+    return found.pct is not None and found.limit_pct is not None and found.pct.value < found.limit_pct
 
 
 def _level_sentence(rule: GateRule, found: RuleFound) -> str:

@@ -63,12 +63,25 @@ def test_a_limit_is_told_as_it_was_asked_for() -> None:
     assert limit_sentence(GateRule(metric="tls_ms", max_value=7.5)) == "7.5 ms"
 
 
+def test_a_fail_below_its_limit_says_why_it_is_one() -> None:
+    rule = GateRule(metric="ttfb_ms", max_change_pct=10, verdict="fail")
+    below = Bounds(value=6.2, low=0.6, high=12.0)
+    told = "First byte +6.2 % (+0.6 to +12.0 %), limit +10 %."
+    assert rule_sentence(rule, a_finding(pct=below)) == f"{told} It is surely slower, by at least half of the limit."
+    above = rule_sentence(rule, a_finding(pct=Bounds(value=16.2, low=10.6, high=22.0)))
+    assert above == "First byte +16.2 % (+10.6 to +22.0 %), limit +10 %."
+
+
 def test_a_limit_is_told_as_exactly_as_it_takes_to_see_on_which_side_it_is() -> None:
     rule = GateRule(metric="ttfb_ms", max_value=0.8, verdict="fail")
-    found = RuleFound(
+    assert rule_sentence(rule, a_finding()) == "First byte 0.90 ms (0.84 ms to 0.96 ms), limit 0.80 ms."
+
+
+def a_finding(pct: Bounds | None = None) -> RuleFound:
+    return RuleFound(
         value=Bounds(value=0.9, low=0.84, high=0.96),
-        pct=None,
-        limit_pct=None,
+        pct=pct,
+        limit_pct=None if pct is None else 10.0,
         change=None,
         p_value=0.001,
         before_runs=None,
@@ -84,4 +97,3 @@ def test_a_limit_is_told_as_exactly_as_it_takes_to_see_on_which_side_it_is() -> 
         left_out=(),
         grown=(),
     )
-    assert rule_sentence(rule, found) == "First byte 0.90 ms (0.84 ms to 0.96 ms), limit 0.80 ms."
