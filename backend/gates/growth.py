@@ -28,15 +28,16 @@ _PARTS = {
 _LEAST_US = 1_000
 
 
-def growth(metric: str, before: Samples, after: Samples) -> list[dict[str, object]]:
+def growth(metric: str, before: Samples, after: Samples, *, is_probe: bool = False) -> list[dict[str, object]]:
     """The parts of a metric that grew, and by more than chance, most first: [{"phase", "ms"}]. Empty for what has no
-    parts.
+    parts. What is left beside the phases of a probe, which stand without gaps, are its redirects.
 
     Of medians by region, averaged over regions that both sides have. Parts of medians need not add up.
     """
     if metric not in _PARTS:
         return []
     phases, rest = _PARTS[metric]
+    rest = "redirects" if is_probe else rest
     whole = metric.removesuffix("_ms") + "_us"
     regions = [region for region in after if after[region] and before.get(region)]
     sides = {

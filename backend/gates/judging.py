@@ -14,6 +14,7 @@ from backend.gates.documents import found_document
 from backend.gates.growth import Samples, growth
 from backend.gates.models import BaselineMode, Gate, GateRule, GateRun, Level, RunState, Side
 from backend.gates.rounds import rounds_of
+from workers.measurement.messages import Kind
 
 # Two sides of a dozen runs each are small, and all there is.
 MIN_EARLIER = 5
@@ -126,7 +127,8 @@ def _grown(rule: GateRule, judged: Judged, before: Runs, after: Runs) -> list[di
     """Which phases grew, when a rule was broken by a change; else nothing."""
     if judged.verdict is not Verdict.FAIL or rule.max_change_pct is None:
         return []
-    return growth(rule.metric, _measured(rule, before), _measured(rule, after))
+    is_probe = rule.monitor.kind == Kind.PROBE
+    return growth(rule.metric, _measured(rule, before), _measured(rule, after), is_probe=is_probe)
 
 
 def _at_this_hour(before: Runs, at: float | None) -> Runs:

@@ -17,7 +17,8 @@ _PHASE_NAMES: Mapping[str, str] = {
     "wait": "waiting for the server",
     "download": "the download",
     "after first byte": "what comes after the first byte",
-    "other": "what lies between the phases",
+    "redirects": "redirects",
+    "other": "redirects and what else lies between the phases",
 }
 _SHOWN_PHASES = 2
 # Whoever reads a change below the limit takes it for allowed.

@@ -49,11 +49,11 @@ def _within(message: Progress, most: Mapping[str, int]) -> Kept:
 
 
 def _may_be(phases: Phases) -> bool:
-    """Those of a probe that was answered stand without gaps, so they add up."""
+    """Those of a probe that was answered stand without gaps, so they add up with the redirects before them."""
     told = [us for us in asdict(phases).values() if us is not None]
     if any(not 0 <= us <= _MOST_US for us in told) or phases.wait_us is None:
         return False
     before = (phases.dns_us, phases.connect_us, phases.tls_us, phases.send_us, phases.wait_us)
-    ttfb_us = sum(us or 0 for us in before)
-    total_us = None if phases.download_us is None else ttfb_us + phases.download_us
-    return (phases.ttfb_us, phases.total_us) == (ttfb_us, total_us)
+    if phases.ttfb_us is None or phases.ttfb_us < sum(us or 0 for us in before):
+        return False
+    return phases.total_us == (None if phases.download_us is None else phases.ttfb_us + phases.download_us)

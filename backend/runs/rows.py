@@ -234,7 +234,7 @@ def _probe_metrics(probe: ProbeRead) -> tuple[Any, ...]:
     received = [size for hop in hops for size in (hop.head_bytes, hop.body_bytes) if size is not None]
     return (
         probe.clock.value,
-        *_phases(last.timing if last else None),
+        *_phases(last.timing if last else None, zero_us=hops[0].timing.start_us if hops else None),
         connection.rtt_us if connection else None,
         connection.tls_round_trips if connection else None,
         last.status if last else None,
@@ -311,7 +311,8 @@ def _depth(measurement: AnyRead) -> str | None:
 
 
 def _phases(timing: TimingRead | None, *, zero_us: int | None = None) -> tuple[int | None, ...]:
-    """Those of `workers.measurement.timing.phases_of`, or of `document_phases` from 0; a test compares both."""
+    """Those of `workers.measurement.timing`: `document_phases` from 0, `answer_phases` from the start of the first hop,
+    else `phases_of`. Tests compare each."""
     if timing is None:
         return (None,) * 8
     end_us, wait = timing.end_us, timing.wait

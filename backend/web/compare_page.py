@@ -15,7 +15,7 @@ from backend.web.waterfall.side_by_side import board_of_two
 from backend.web.waterfall.text import printable
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.page_options import PageState
-from workers.measurement.timing import Phases, phases_of
+from workers.measurement.timing import Phases, answer_phases
 from workers.measurement.waterfall import ON_THE_NETWORK, Request, TimingSource, received_bytes
 
 # What two loads of one page differ by anyway: less than either of the two is no news.
@@ -78,8 +78,8 @@ def growth_of(first: Measurement, second: Measurement) -> str:
 
 
 def _phases(probe: ProbeMeasurement) -> Phases:
-    """Those of the answer that was looked for, behind all redirects."""
-    return phases_of(probe.hops[-1].timing) if probe.hops else Phases()
+    """Those of the answer that was looked for, first and last byte counted from the first redirect on."""
+    return answer_phases([hop.timing for hop in probe.hops])
 
 
 def _kind(measurement: Measurement | None) -> tuple[type, PageState | None]:

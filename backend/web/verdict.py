@@ -24,7 +24,7 @@ from workers.measurement.messages import (
     ProbeMeasurement,
 )
 from workers.measurement.pair import CacheState, Leg, LegExchange
-from workers.measurement.timing import Phases, Timing, phases_of
+from workers.measurement.timing import Phases, Timing, answer_phases
 from workers.measurement.waterfall import Request, ServedFrom, TimingSource, Waterfall, received_bytes
 
 Level = Literal["good", "warn", "bad", "info"]
@@ -163,12 +163,13 @@ def _probe_verdict(probe: ProbeMeasurement) -> Verdict:
     if not probe.hops:
         return Verdict(level="info", title="Nothing was measured", text="")
     timing = probe.hops[-1].timing
-    ttfb_us = phases_of(timing).ttfb_us
+    ttfb_us = answer_phases([hop.timing for hop in probe.hops]).ttfb_us
     if ttfb_us is None:
         return Verdict(level="info", title="No first byte was seen", text=_first_byte_text(timing))
     level = _level(ttfb_us, _TTFB_US)
     title = f"First byte after {units.duration(ttfb_us)}: {_WORDS[level]} (limit {units.duration(_TTFB_US[0])})"
-    return Verdict(level=level, title=title, text=f"{_first_byte_text(timing)} {_redirect_text(probe)}".strip())
+    text = f"{_first_byte_text(timing, ahead_us=_ahead_us(probe))} {_redirect_text(probe)}".strip()
+    return Verdict(level=level, title=title, text=text)
 
 
 def _errors_text(page: PageMeasurement) -> str:
@@ -206,8 +207,13 @@ def _redirect_text(probe: ProbeMeasurement) -> str:
     redirects = len(probe.hops) - 1
     if redirects < 1:
         return ""
-    spent_us = probe.hops[-1].timing.start_us - probe.hops[0].timing.start_us
-    return f"{redirects} redirect{'' if redirects == 1 else 's'} before it cost {units.duration(spent_us)}."
+    before = "redirect before it costs" if redirects == 1 else "redirects before it cost"
+    return f"{redirects} {before} {units.duration(_ahead_us(probe))}."
+
+
+def _ahead_us(probe: ProbeMeasurement) -> int:
+    """What the redirects before the answer took. There must be a hop."""
+    return probe.hops[-1].timing.start_us - probe.hops[0].timing.start_us
 
 
 def _seen_before(measurement: Measurement | None) -> str:
@@ -219,7 +225,7 @@ def _seen_before(measurement: Measurement | None) -> str:
         if requests == 1:
             return "1 request was seen before; it is shown below."
         return f"{units.count(requests)} requests were seen before; they are shown below."
-    phases = phases_of(measurement.hops[-1].timing) if measurement.hops else Phases()
+    phases = answer_phases([hop.timing for hop in measurement.hops])
     parts = [(name, us) for name, us in _named_phases(phases) if us is not None]
     return f"Measured before: {', '.join(f'{name} {units.duration(us)}' for name, us in parts)}." if parts else ""
 
@@ -290,22 +296,27 @@ def _first_byte_card(document: Request | None) -> Card:
     """From navigation start, like the line in the waterfall and the paints; redirects before it are told apart."""
     us = document.timing.first_byte_us if document else None
     card = _timed("First byte", us, _TTFB_US, "first-byte")
-    if document is None or us is None or not document.timing.start_us:
+    return card if document is None else _behind(card, document.timing.start_us)
+
+
+def _behind(card: Card, ahead_us: int) -> Card:
+    """A first byte that came behind redirects says what they took."""
+    if not ahead_us or card.value == units.ABSENT:
         return card
-    return replace(card, note=f"{units.duration(document.timing.start_us)} of it before its document was asked for")
+    return replace(card, note=f"{units.duration(ahead_us)} of it before its document was asked for")
 
 
 def _probe_cards(probe: ProbeMeasurement) -> tuple[Card, ...]:
     if not probe.hops:
         return ()
     last = probe.hops[-1]
-    phases = phases_of(last.timing)
+    phases = answer_phases([hop.timing for hop in probe.hops])
     connection = next((c for c in probe.connections if c.number == last.connection), None)
     round_trips = connection.tls_round_trips if connection else None
     rtt_us = connection.rtt_us if connection else None
     received = None if last.head_bytes is None else last.head_bytes + (last.body_bytes or 0)
     return (
-        _timed("First byte", phases.ttfb_us, _TTFB_US),
+        _behind(_timed("First byte", phases.ttfb_us, _TTFB_US), _ahead_us(probe)),
         Card(name="DNS", value=units.duration(phases.dns_us)),
         Card(
             name="Connect (TCP)",
@@ -319,7 +330,7 @@ def _probe_cards(probe: ProbeMeasurement) -> tuple[Card, ...]:
         ),
         Card(name="Waiting", value=units.duration(phases.wait_us), note="request sent to first byte"),
         Card(name="Download", value=units.duration(phases.download_us), note=units.size(received)),
-        Card(name="Total", value=units.duration(phases.total_us), note="last hop, start to last byte"),
+        Card(name="Total", value=units.duration(phases.total_us), note="start to last byte"),
     )
 
 

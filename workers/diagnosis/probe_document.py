@@ -30,7 +30,7 @@ from workers.measurement.document import (
 from workers.measurement.evidence import Exchange, TrialEvidence
 from workers.measurement.finding import Diagnosis
 from workers.measurement.messages import Failed, Hop, Measured, ProbeMeasurement
-from workers.measurement.timing import Phases, phases_of
+from workers.measurement.timing import answer_phases
 
 PROBE_SCHEMA = "firstbyte.probe/1"
 # Headers that tell how the answer was made, and by whom: the rest is in `hops`.
@@ -50,8 +50,9 @@ def probe_document(url: str, samples: Sequence[Measured | Failed]) -> Document:
     """At least one sample. What was asked and answered is that of the sample that stands for all; TLS, flights and
     causes are told of the first, which is the deepest.
 
-    `phases`, `address`, `tls` and `http` are those of the last hop; earlier hops are redirects. `ttfb_raw_ms` is when
-    the answer's first byte was on the wire, `ttfb_decrypted_ms` when it could be read: what phases and browsers count.
+    `phases`, `address`, `tls` and `http` are those of the last hop; earlier hops are redirects, whose time is in
+    `ttfb_ms` and `total_ms`. `ttfb_raw_ms` is when the answer's first byte was on the wire, `ttfb_decrypted_ms` when it
+    could be read: what phases and browsers count.
     """
     telling = telling_sample(samples)
     deep, probe = _probe(samples[0]), _probe(telling)
@@ -95,7 +96,7 @@ def _connection(probe: ProbeMeasurement) -> Connection | None:
 
 
 def _times(probe: ProbeMeasurement) -> Document:
-    phases = phases_of(probe.hops[-1].timing) if probe.hops else Phases()
+    phases = answer_phases([hop.timing for hop in probe.hops])
     connection = _connection(probe)
     hidden_us = unreadable_us(probe)
     raw_us = None if phases.ttfb_us is None or hidden_us is None else phases.ttfb_us - hidden_us

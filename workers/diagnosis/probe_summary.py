@@ -7,7 +7,7 @@ from typing import NamedTuple
 from workers.diagnosis.case import pause_us, rtt_of
 from workers.measurement.evidence import Direction, Exchange, Trial, TrialEvidence
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement
-from workers.measurement.timing import phases_of
+from workers.measurement.timing import answer_phases
 
 # The connections that are made as the first visit of a browser is, in the order of preference.
 _FIRST_VISIT = (Trial.FULL, Trial.CLASSICAL, Trial.TLS12, Trial.PLAIN)
@@ -32,7 +32,7 @@ def telling_sample(samples: Sequence[Measured | Failed]) -> Measured | Failed:
 def _ttfb_us(sample: Measured | Failed) -> int:
     probe = sample.measurement
     hops = probe.hops if isinstance(probe, ProbeMeasurement) else ()
-    return (phases_of(hops[-1].timing).ttfb_us or 0) if hops else 0
+    return answer_phases([hop.timing for hop in hops]).ttfb_us or 0
 
 
 def main_trial(probe: ProbeMeasurement) -> TrialEvidence | None:

@@ -18,7 +18,7 @@ from workers.measurement.canvas import (
 from workers.measurement.connection import Connection
 from workers.measurement.evidence import Trial
 from workers.measurement.messages import Hop, ProbeMeasurement
-from workers.measurement.timing import PHASES, phases_of
+from workers.measurement.timing import PHASES, answer_phases
 
 _NAME_COLUMNS, _VALUE_COLUMNS = 9, 9
 
@@ -107,7 +107,7 @@ def _connection_facts(connection: Connection | None, also_spoken: Sequence[str])
 
 
 def _summary(probe: ProbeMeasurement, connection: Connection | None) -> list[str]:
-    phases = phases_of(probe.hops[-1].timing)
+    phases = answer_phases([hop.timing for hop in probe.hops])
     marks = (("first byte", phases.ttfb_us), ("total", phases.total_us))
     parts = [f"{name} {format_duration(us)}" for name, us in marks if us is not None]
     if connection is not None and connection.rtt_us is not None:

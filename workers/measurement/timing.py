@@ -4,6 +4,7 @@ Every instant is an integer number of microseconds since the run began (`_us`). 
 `started_at`; everything else is the kernel's or the monotonic clock relative to it. What was not seen is None.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from workers.measurement.nouns import noun
@@ -100,6 +101,20 @@ def document_phases(timing: Timing) -> Phases:
     W3C Navigation Timing's responseStart. The redirects before the document are in `ttfb` and in no phase.
     """
     return replace(phases_of(timing), ttfb_us=timing.first_byte_us, total_us=timing.end_us)
+
+
+def answer_phases(hops: Sequence[Timing]) -> Phases:
+    """Those of a probe's answer, which is its last hop: first and last byte count from the start of the first, as a
+    visitor waits for them. The redirects before the answer are in `ttfb` and `total` and in no phase.
+    """
+    if not hops:
+        return Phases()
+    phases, ahead_us = phases_of(hops[-1]), hops[-1].start_us - hops[0].start_us
+    return replace(phases, ttfb_us=_later(phases.ttfb_us, ahead_us), total_us=_later(phases.total_us, ahead_us))
+
+
+def _later(us: int | None, by_us: int) -> int | None:
+    return None if us is None else us + by_us
 
 
 def _duration_us(span: Span | None) -> int | None:

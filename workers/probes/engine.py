@@ -27,7 +27,7 @@ from workers.measurement.messages import (
     ProgressStage,
     RunRequest,
 )
-from workers.measurement.timing import phases_of
+from workers.measurement.timing import answer_phases
 from workers.probes.exchange import Tell
 from workers.probes.journey import Journey, Outcome
 from workers.probes.link import Kit
@@ -184,7 +184,7 @@ def _last_hop(outcome: Outcome) -> Early:
     hop = measurement.hops[-1]
     connection = next((one for one in measurement.connections if one.number == hop.connection), None)
     return Early(
-        phases=phases_of(hop.timing),
+        phases=answer_phases([hop.timing for hop in measurement.hops]),
         tls_round_trips=None if connection is None else connection.tls_round_trips,
         rtt_us=None if connection is None else connection.rtt_us,
     )

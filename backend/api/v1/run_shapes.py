@@ -38,7 +38,9 @@ from workers.measurement.routes import PictureKind
 
 
 class Phases(Out):
-    """Of a page's own request, or a probe's last hop. `connect` never contains `tls`; `ttfb` is to the first byte."""
+    """Of a page's own request, or a probe's last hop. `connect` never contains `tls`. `ttfb` and `total` are until its
+    first and last byte, with the redirects before it.
+    """
 
     dns_ms: Ms | None
     connect_ms: Ms | None

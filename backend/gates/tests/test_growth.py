@@ -49,3 +49,8 @@ def test_what_may_have_grown_by_chance_is_not_named() -> None:
         for region in side:
             side[region] = [run | {"tls_us": us} for run, us in zip(side[region], restless_us, strict=True)]
     assert [part["phase"] for part in growth("ttfb_ms", before, after)] == ["wait"]
+
+
+def test_what_grew_beside_the_phases_of_a_probe_is_its_redirects() -> None:
+    before, after = sides(ttfb_us=190_100)
+    assert growth("ttfb_ms", before, after, is_probe=True) == [{"phase": "redirects", "ms": 35.0}]

@@ -42,7 +42,7 @@ from workers.measurement.messages import (
     ProbeMeasurement,
     RunResult,
 )
-from workers.measurement.timing import Span, Timing, document_phases, phases_of
+from workers.measurement.timing import Span, Timing, answer_phases, document_phases, phases_of
 from workers.measurement.wire import WireError, encode
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -151,6 +151,19 @@ def test_the_phases_in_a_row_are_those_of_the_contract(told: Timing) -> None:
     hop = Hop(url="https://shop.example/", connection=1, timing=told)
     row = _row(encode(replace(RESULT, outcome=Measured(measurement=ProbeMeasurement(hops=(hop,))))))
     expected = phases_of(told)
+    assert {name: row[name] for name in expected.__slots__} == {
+        name: getattr(expected, name) for name in expected.__slots__
+    }
+
+
+@given(TIMINGS)
+def test_what_redirects_take_is_in_a_probes_first_byte(told: Timing) -> None:
+    first = Timing(start_us=0, end_us=1000)
+    later = replace(told, start_us=1000, end_us=5000, wait=told.wait and Span(start_us=1000, end_us=2000))
+    hops = tuple(Hop(url="https://shop.example/", connection=1, timing=timing) for timing in (first, later))
+    row = _row(encode(replace(RESULT, outcome=Measured(measurement=ProbeMeasurement(hops=hops)))))
+    expected = answer_phases([first, later])
+    assert expected.ttfb_us in (None, 2000)
     assert {name: row[name] for name in expected.__slots__} == {
         name: getattr(expected, name) for name in expected.__slots__
     }

@@ -148,7 +148,8 @@ def test_rows_beyond_a_thousand_are_led_to_by_plain_numbers(world: World, client
 
 def test_a_probe_shows_hops_phases_and_round_trips(world: World, client: Client) -> None:
     text = html(client, ended(world, "probe", PROBE))
-    assert "First byte after 222 ms" in text
+    assert "First byte after 311 ms" in text
+    assert "Total, without redirects" in text
     assert text.count('class="wf-row') == 2
     assert "Where the time went" in text
     assert "1 round trip of 30 ms" in text

@@ -52,8 +52,8 @@ def test_a_page_without_paint_tells_what_it_has() -> None:
 
 def test_a_probe_is_judged_by_its_first_byte_and_names_the_cost_of_redirects() -> None:
     verdict = measured_verdict(measurements.probe())
-    assert verdict.title == "First byte after 222 ms: good (limit 800 ms)"
-    assert verdict.text.endswith("1 redirect before it cost 89 ms.")
+    assert verdict.title == "First byte after 311 ms: good (limit 800 ms)"
+    assert verdict.text.endswith("1 redirect before it costs 89 ms.")
 
 
 def test_a_probe_that_saw_nothing_says_so() -> None:
@@ -190,6 +190,10 @@ def test_the_cards_of_a_probe_count_round_trips() -> None:
     cards = {card.name: card for card in cards_of(measurements.probe())}
     assert (cards["TLS"].value, cards["TLS"].note) == ("65 ms", "1 round trip")
     assert cards["Connect (TCP)"].note == "round trip 30 ms"
+    assert (cards["First byte"].value, cards["First byte"].note) == (
+        "311 ms",
+        "89 ms of it before its document was asked for",
+    )
     assert cards_of(ProbeMeasurement()) == ()
 
 

@@ -231,7 +231,8 @@ def _phases(drawn: Drawn) -> PhaseTable | None:
     if not isinstance(drawn, ProbeMeasurement) or not drawn.hops:
         return None
     last = drawn.hops[-1]
-    return phase_table(last, _connection(drawn, last.connection))
+    table = phase_table(last, _connection(drawn, last.connection))
+    return table if len(drawn.hops) == 1 else replace(table, total_name=f"{table.total_name}, without redirects")
 
 
 def _connection(probe: ProbeMeasurement, number: int | None) -> Connection | None:

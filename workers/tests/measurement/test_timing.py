@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.timing import PHASES, Phases, Span, Timing, document_phases, phases_of
+from workers.measurement.timing import PHASES, Phases, Span, Timing, answer_phases, document_phases, phases_of
 from workers.tests.builders import build_probe, span
 
 LENGTHS = st.lists(st.none() | st.integers(0, 10_000_000), min_size=6, max_size=6)
@@ -67,3 +67,18 @@ def test_a_pages_document_counts_from_navigation_start() -> None:
     phases = document_phases(document)
     assert (phases.ttfb_us, phases.total_us, phases.wait_us) == (180_000, 190_000, 69_000)
     assert phases_of(document).ttfb_us == 80_000
+
+
+def test_an_answer_behind_redirects_counts_from_the_first_of_them() -> None:
+    redirect = Timing(start_us=2_000, end_us=80_000, wait=Span(start_us=50_000, end_us=80_000))
+    answer = Timing(start_us=80_000, end_us=140_000, wait=Span(start_us=90_000, end_us=130_000))
+    phases = answer_phases([redirect, answer])
+    assert (phases.ttfb_us, phases.total_us, phases.wait_us) == (128_000, 138_000, 40_000)
+    assert answer_phases([answer]) == phases_of(answer)
+    assert answer_phases([]) == Phases()
+
+
+def test_what_was_not_seen_behind_redirects_stays_unknown() -> None:
+    unanswered = Timing(start_us=80_000)
+    phases = answer_phases([Timing(start_us=0, end_us=80_000), unanswered])
+    assert (phases.ttfb_us, phases.total_us) == (None, None)

@@ -15,7 +15,7 @@ from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Answer, CheckColumn, FindingId, Severity
 from workers.measurement.messages import Early, Failed, Measured, ProbeMeasurement, ProgressStage
 from workers.measurement.profile import PROFILES
-from workers.measurement.timing import Phases, phases_of
+from workers.measurement.timing import Phases, answer_phases
 from workers.tests.netlab.chains import Recipe, Vault
 from workers.tests.netlab.conduct import Conduct, Refusal
 from workers.tests.netlab.misbehaving import MisbehavingServer
@@ -74,9 +74,11 @@ def test_the_phases_are_told_after_the_first_connection_and_are_those_of_the_res
         assert server.connections > 5
     assert isinstance(outcome.measurement, ProbeMeasurement)
     assert len(outcome.measurement.hops) == 2
-    last, connection = outcome.measurement.hops[-1], outcome.measurement.connections[-1]
+    hops, connection = outcome.measurement.hops, outcome.measurement.connections[-1]
     assert told[0] == Early(
-        phases=phases_of(last.timing), tls_round_trips=connection.tls_round_trips, rtt_us=connection.rtt_us
+        phases=answer_phases([hop.timing for hop in hops]),
+        tls_round_trips=connection.tls_round_trips,
+        rtt_us=connection.rtt_us,
     )
     assert {one.phases for one in told} == {told[0].phases}
 
