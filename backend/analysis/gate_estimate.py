@@ -6,7 +6,7 @@ from math import ceil
 
 import numpy as np
 
-from backend.analysis.gate_noise import Noise, noise_of, unseen_variance
+from backend.analysis.gate_noise import Noise, noise_of, restless_variance, unseen_variance
 from backend.analysis.gate_types import MIN_HISTORY, Values
 from backend.analysis.noise import Floats, median
 
@@ -119,15 +119,19 @@ def _estimate(both: Sides, noise: Noise, shifts: Sequence[float], others: Sequen
     """`others` is what one run's variance is divided by on the other side, by region, `batches` how often it counts."""
     count = len(shifts)
     squares = LOSS * noise.run_sds**2
-    fresh = float(squares.sum()) / count**2
+    restless, restless_freedom = restless_variance(noise, both.fresh)
+    sizes = np.array([values.size for values in both.fresh])
+    fresh = float((squares + LOSS * restless).sum()) / count**2
     history = float((squares * others).sum()) / count**2
-    runs = float((squares / [values.size for values in both.fresh]).sum()) / count**2 + history
+    usual = float((squares / sizes).sum()) / count**2 + history
+    beyond = float((LOSS * restless / sizes).sum()) / count**2
+    runs = usual + beyond
     whole_batch = noise.batch_variance * batches
     together = noise.shared + (1 - noise.shared) / count
     batch = whole_batch * together
     hidden = unseen_variance(noise, both.fresh) * batches
-    doubt = 2 * runs**2 / noise.run_freedom + 2 * batch**2 / noise.batch_freedom
-    alone = squares * (np.array([1 / values.size for values in both.fresh]) + others) + whole_batch
+    doubt = 2 * usual**2 / noise.run_freedom + 2 * beyond**2 / restless_freedom + 2 * batch**2 / noise.batch_freedom
+    alone = squares * (1 / sizes + others) + LOSS * restless / sizes + whole_batch
     return Estimate(
         shift=float(np.mean(shifts)),
         variance=runs + batch,

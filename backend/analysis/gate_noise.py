@@ -26,6 +26,9 @@ _SURELY = 2.0
 # So many deviations of what may be chance are no scatter that batches share. Measured: with none a fifth slower is
 # missed twice as often on quiet sites, with two a site asked each hour fails unchanged half as often again.
 _DOUBTED = 0.5
+# So many times the variance of history is more than chance makes of a few runs. Measured: of releases that make a quiet
+# site six times as restless and no slower, 17 to 38 of a hundred failed by history's noise alone.
+_RESTLESS = 2.5
 # The part of it that regions usually have in common.
 _USUAL_SHARE = 0.5
 # A deviation taken from a median and deciles is as good as the usual one of this part of the values.
@@ -80,6 +83,19 @@ def unseen_variance(noise: Noise, fresh: Sequence[Floats]) -> float:
     within, whole = sum(squares) / freedom, float(np.mean(noise.run_sds**2))
     doubt = sqrt(2 * within**2 / freedom + 2 * whole**2 / noise.run_freedom)
     return max(whole - within - _DOUBTED * doubt - noise.batch_variance, 0.0)
+
+
+def restless_variance(noise: Noise, fresh: Sequence[Floats]) -> tuple[float, int]:
+    """What fresh runs scatter by beyond those of history, as a variance of single ones, and by how many squares it is
+    known: a release that makes a site restless is not as sure as its history was. 0 within chance.
+
+    What lies far off the rest, as spikes do, says little of it.
+    """
+    # A median of three is one of them, and no deviation at all.
+    beside = np.sort(np.abs(np.concatenate([values - median(values) for values in fresh])))[len(fresh) :]
+    squares, freedom = np.minimum(beside, _CLIP * median(beside)) ** 2, beside.size
+    within, whole = float(squares.sum()) / freedom, float(np.mean(noise.run_sds**2))
+    return (within - whole if within > _RESTLESS * whole else 0.0), freedom
 
 
 def _scales(regions: Sequence[Floats]) -> Floats:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -63,6 +63,13 @@ def with_misses(world: World, rng: np.random.Generator) -> tuple[Floats, Floats]
     """The same as `values`, of a site whose cache misses one time in ten and then takes four times as long."""
     before, after = values(world, rng)
     return _missed(before, rng), _missed(after, rng)
+
+
+def restless(world: World, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The same as `values`, of a release that makes single runs scatter six times as much."""
+    before, _ = values(world, rng)
+    _, after = values(replace(world, cv=6 * world.cv), rng)
+    return before, after
 
 
 def _missed(measurements: Floats, rng: np.random.Generator) -> Floats:
