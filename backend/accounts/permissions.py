@@ -53,8 +53,8 @@ def allows(role: str, permission: Permission) -> bool:
     return permission in _MATRIX[Role(role)]
 
 
-def check(role: str, permission: Permission) -> None:
-    """Raises PermissionDenied, with a sentence for people, unless the role includes the permission."""
+def check(role: str, permission: Permission, *, whose: str = "Your role") -> None:
+    """Raises PermissionDenied, with a sentence for people about `whose` role, unless it includes the permission."""
     if not allows(role, permission):
         needed = next(name.value for name in reversed(Role) if permission in _MATRIX[name])
-        raise PermissionDenied(f"Your role is {role}; this needs the role {needed}. Ask an owner or admin.")
+        raise PermissionDenied(f"{whose} is {role}; this needs the role {needed}. Ask an owner or admin.")

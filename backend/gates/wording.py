@@ -48,6 +48,9 @@ def rule_sentence(rule: GateRule, found: RuleFound | None, *, is_open: bool = Fa
     if found.pct is None:
         return _level_sentence(rule, found)
     change = f"{_signed(found.pct.value)} % ({_signed(found.pct.low)} to {_signed(found.pct.high)} %)"
+    if rule.min_change and found.change is not None:
+        # Where a change must have a size of its own, per cents alone do not show on which side of it this is.
+        change += f", {_signed_value(rule.metric, found.change)}"
     sentence = f"{name} {change}, limit {limit_sentence(rule)}."
     if rule.verdict == Verdict.FAIL and _is_within(found):
         sentence += f" {_SLOWER}"
@@ -131,3 +134,8 @@ def _worst(pair: tuple[GateRule, RuleFound | None]) -> tuple[int, float]:
 
 def _signed(pct: float) -> str:
     return f"{pct:+,.1f}".replace("-", "\N{MINUS SIGN}")
+
+
+def _signed_value(metric: str, value: float) -> str:
+    sign = "\N{MINUS SIGN}" if value < 0 else "+"
+    return sign + written(metric, abs(value))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from backend.accounts.permissions import Scope
+from backend.accounts.permissions import Permission, Scope, allows
 from backend.web.verdict import Verdict
 
 SOON = timedelta(days=14)
@@ -38,10 +38,10 @@ def verdict_of(tokens: Sequence[TokenLike], *, now: datetime) -> Verdict:
     return Verdict(level="good", title=f"{valid} valid", text=f"None expires within {SOON.days} days.")
 
 
-def snippets_of(base_url: str, secret: str, scopes: Iterable[str]) -> tuple[Snippet, ...]:
+def snippets_of(base_url: str, secret: str, *, role: str, scopes: Iterable[str]) -> tuple[Snippet, ...]:
     """Calls that this token can make."""
     snippets = [_snippet("The first call", _curl(base_url, secret))]
-    if Scope.GATES in scopes:
+    if Scope.GATES in scopes and allows(role, Permission.EDIT_SITES):
         snippets.append(_snippet("A step of a GitHub workflow that tells of each deploy", _workflow(base_url)))
     return tuple(snippets)
 

@@ -118,7 +118,9 @@ def _cancel(api: Api, gate: Mapping[str, Any]) -> None:
 
 def _progress(gate: Mapping[str, Any]) -> str:
     runs = gate["runs"]
-    look = f", look {runs['looks'] + 1} of {runs['planned_looks']}" if runs["planned_looks"] > 1 else ""
+    # What was asked for at the last look may still come in when it is over.
+    now = min(runs["looks"] + 1, runs["planned_looks"])
+    look = f", look {now} of {runs['planned_looks']}" if runs["planned_looks"] > 1 else ""
     return f"{gate['status']}: {runs['completed']} of {runs['planned']} runs{look}"
 
 
@@ -139,8 +141,8 @@ def _report(gate: Mapping[str, Any], arguments: argparse.Namespace) -> None:
 def _lines(gate: Mapping[str, Any]) -> list[str]:
     """For a terminal or a log."""
     lines = [f"{(gate['verdict'] or gate['status']).upper()}: {gate['summary'] or 'under way'}"]
-    # The sentence about all of it is that of a single rule where there is but one.
-    told = [rule for rule in gate["rules"] if rule["sentence"] != gate["summary"]]
+    # The sentence about all of it begins with that of the rule that decided.
+    told = [rule for rule in gate["rules"] if not (gate["summary"] or "").startswith(rule["sentence"])]
     lines += [f"  {rule['verdict'] or 'not judged'}: {rule['sentence']}" for rule in told]
     lines += [f"  note: {warning}" for warning in gate["warnings"]]
     return [*lines, f"  gate {gate['id']}", f"  {gate['url']}"]

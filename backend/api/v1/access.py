@@ -146,6 +146,6 @@ def _check(caller: Caller, need: Need) -> None:
         wanted = " or ".join(f"`{scope.value}`" for scope in need.scopes)
         raise ProblemError(SCOPE_MISSING, f"This needs a token with the scope {wanted}.")
     try:
-        check(caller.role, need.permission)
+        check(caller.role, need.permission, whose="Your role" if caller.token is None else "The role of this token")
     except PermissionDenied as error:
         raise ProblemError(FORBIDDEN, str(error)) from error

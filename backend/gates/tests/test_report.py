@@ -1,5 +1,7 @@
 """A gate as Markdown."""
 
+from dataclasses import replace
+
 import pytest
 
 from backend.gates.documents import Bounds, RuleFound
@@ -70,6 +72,18 @@ def test_a_fail_below_its_limit_says_why_it_is_one() -> None:
     assert rule_sentence(rule, a_finding(pct=below)) == f"{told} It is surely slower, by at least half of the limit."
     above = rule_sentence(rule, a_finding(pct=Bounds(value=16.2, low=10.6, high=22.0)))
     assert above == "First byte +16.2 % (+10.6 to +22.0 %), limit +10 %."
+
+
+def test_a_change_that_must_have_a_size_is_told_with_it() -> None:
+    """Four times as long, and allowed: it is a millisecond."""
+    rule = GateRule(metric="download_ms", max_change_pct=20, min_change=5, verdict="pass")
+    longer = replace(a_finding(pct=Bounds(value=393.6, low=296.5, high=488.7)), change=0.94)
+    told = "Download +393.6 % (+296.5 to +488.7 %), +0.94 ms, limit +20 % and 5 ms."
+    assert rule_sentence(rule, longer) == told
+    shorter = replace(a_finding(pct=Bounds(value=-2.5, low=-9.0, high=4.2)), change=-1.04)
+    assert rule_sentence(rule, shorter).startswith(
+        "Download \N{MINUS SIGN}2.5 % (\N{MINUS SIGN}9.0 to +4.2 %), \N{MINUS SIGN}1.0 ms,"
+    )
 
 
 def test_a_limit_is_told_as_exactly_as_it_takes_to_see_on_which_side_it_is() -> None:

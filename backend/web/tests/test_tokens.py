@@ -133,10 +133,10 @@ def test_the_sentence_follows_what_needs_somebody() -> None:
     assert verdict_of([valid, soon, old], now=now).text == "What uses it is refused. 2 tokens are valid."
 
 
-def test_a_token_without_the_scope_gets_no_snippet_that_fails() -> None:
-    assert [snippet.title for snippet in snippets_of("https://fb.example", "fb_api_x", [Scope.READ])] == [
-        "The first call"
-    ]
+@pytest.mark.parametrize(("role", "scope"), [("member", Scope.READ), ("viewer", Scope.GATES)])
+def test_a_token_that_may_not_tell_of_deploys_gets_no_snippet_that_fails(role: str, scope: Scope) -> None:
+    snippets = snippets_of("https://fb.example", "fb_api_x", role=role, scopes=[scope])
+    assert [snippet.title for snippet in snippets] == ["The first call"]
 
 
 @pytest.mark.parametrize(("dark", "size"), [(False, DESKTOP), (True, DESKTOP), (False, PHONE), (True, PHONE)])

@@ -38,7 +38,7 @@ def add(request: MemberRequest) -> HttpResponse:
     except actions.TokenError as error:
         form.add_error(None, str(error))
         return _page(request, form, status=400)
-    snippets = snippets_of(settings.BASE_URL, made.secret, made.token.scopes)
+    snippets = snippets_of(settings.BASE_URL, made.secret, role=made.token.role, scopes=made.token.scopes)
     return render(request, "tokens/made.html", {"made": made, "snippets": snippets, "section": "tokens"})
 
 

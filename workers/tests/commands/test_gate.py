@@ -72,6 +72,21 @@ def test_the_sentence_of_an_only_rule_is_told_once(capsys: pytest.CaptureFixture
         assert sum(sentence in line for line in told) == 1
 
 
+def test_the_rule_that_decided_is_not_told_again_without_its_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    sentence = "First byte: 4 of 4 runs failed; at most 30 % may."
+    rules = [{"verdict": "error", "sentence": sentence}]
+    with Stub([begun(), gate("done", "error", 4, summary=f"{sentence} The reason: 500.", rules=rules)]) as stub:
+        ask(stub)
+    assert capsys.readouterr().out.count("4 of 4 runs failed") == 1
+
+
+def test_no_look_is_told_beyond_the_last(capsys: pytest.CaptureFixture[str]) -> None:
+    runs = {"planned": 13, "completed": 8, "looks": 3, "planned_looks": 3}
+    with Stub([begun(), gate("running", None, None, runs=runs), gate()]) as stub:
+        ask(stub)
+    assert "running: 8 of 13 runs, look 3 of 3" in capsys.readouterr().err
+
+
 def test_warnings_alone_do_not_replace_the_usual_rule() -> None:
     with Stub([begun(), gate()]) as stub:
         ask(stub, "--warn", "total<=9s")

@@ -182,7 +182,8 @@ def test_roles_scopes_and_organisations_hold(world: World, charlie: Member) -> N
     incident = VALUES["incident_id"](world)
     viewer = Program(make_token(world.member, role=Role.VIEWER))
     assert viewer.get(f"incidents/{incident}").status_code == 200
-    assert problem_of(viewer.post(f"incidents/{incident}/acknowledge"))["status"] == 403
+    refused = problem_of(viewer.post(f"incidents/{incident}/acknowledge"))
+    assert (refused["status"], refused["detail"][:35]) == (403, "The role of this token is viewer; t")
     reader = Program(make_token(world.member, Scope.READ))
     assert problem_of(reader.post(f"incidents/{incident}/resolve"))["type"].endswith("/scope-missing")
     theirs = Program(make_token(charlie))
