@@ -6,7 +6,7 @@ from backend.alerts.histories import StoredHistory, instant
 from backend.alerts.judgement.samples import Standing
 from backend.alerts.metrics import METRICS, written
 from backend.alerts.states import State
-from backend.alerts.wording import clock
+from backend.alerts.wording import deploy_at
 from backend.analysis.attribution import Attribution, Cause, attribute
 from backend.analysis.events import Alert, Event
 from backend.sites.queries import deploys_between
@@ -94,8 +94,8 @@ def _deploy(at: float, history: StoredHistory) -> str:
     moment = instant(at)
     slack = timedelta(milliseconds=1)
     found = deploys_between(history.site, moment - slack, moment + slack)
-    version = f" of {found[-1].version}" if found and found[-1].version else ""
-    return f"It began with the deploy{version} at {clock(moment)}."
+    name = (found[-1].version or found[-1].external_id) if found else ""
+    return f"It began with {deploy_at(name, moment)}."
 
 
 def _percent(confidence: float) -> str:

@@ -1,6 +1,7 @@
 """Incidents as they are told: from rows to `wording`."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -8,15 +9,19 @@ from backend.alerts.growth import TIME_COLUMNS, Row, growth_between
 from backend.alerts.message import Severity
 from backend.alerts.models import Incident, Member, RuleKind
 from backend.alerts.states import RANK, State
-from backend.alerts.wording import Account, Story
+from backend.alerts.wording import Account, Story, deploy_at
+from backend.analysis.attribution import ROLLOUT_S
 from backend.fleet.models import Region
 from backend.runs.failed import FAILURE_COLUMNS, failure_of
 from backend.runs.models import Run
+from backend.sites.models import Site
+from backend.sites.queries import deploys_between
 from workers.diagnosis.catalogue.failures import advice_on
 
 # How a rule's severity is worn by a state: a site that is down in one region only is no emergency yet.
 _EASED = {State.DEGRADED, State.NO_DATA}
 _OF_FAILED_RUNS = (RuleKind.AVAILABILITY, RuleKind.FAILURES)
+_SUDDEN = (RuleKind.BUDGET, *_OF_FAILED_RUNS)
 _ORDER = [Severity.INFO, Severity.WARNING, Severity.CRITICAL]
 
 
@@ -51,7 +56,8 @@ def is_said_by_others(member: Member, members: Sequence[Member]) -> bool:
 
 
 def story_of(incident: Incident, members: Sequence[Member]) -> Story:
-    """The incident with these members, which are at least one. Up to three statements."""
+    """The incident with these members, which are at least one. Up to three statements, and one for each that began of a
+    sudden."""
     codes = {code for member in members for code in [*member.regions, *member.facts.get("up", ())]}
     names = dict(Region.objects.filter(code__in=codes).values_list("code", "name")) if codes else {}
     site, region = incident.site, incident.region
@@ -65,19 +71,31 @@ def story_of(incident: Incident, members: Sequence[Member]) -> Story:
         worst=State(incident.worst_state),
         severity=Severity(incident.severity),
         opened_at=incident.opened_at,
-        accounts=tuple(_account(member, names, rows) for member in members),
+        accounts=tuple(_account(member, names, rows, _deploy_before(member, site)) for member in members),
     )
 
 
 def _rows_of(members: Sequence[Member]) -> dict[UUID, Row]:
     """What is still kept of the runs before and after, where that explains a member. One statement, or none."""
-    told = [member for member in members if member.kind in (RuleKind.BUDGET, *_OF_FAILED_RUNS)]
+    told = [member for member in members if member.kind in _SUDDEN]
     wanted = [run_id for member in told for run_id in (member.before_run, member.after_run) if run_id is not None]
     rows = Run.objects.filter(run_id__in=wanted).values("run_id", *TIME_COLUMNS, *FAILURE_COLUMNS)
     return {row["run_id"]: row for row in rows}
 
 
-def _account(member: Member, names: dict[str, str], rows: Mapping[UUID, Row]) -> Account:
+def _deploy_before(member: Member, site: Site | None) -> str:
+    """Which release a failure follows, in a sentence; empty where none came shortly before. Changes of speed have found
+    theirs by their own doubt about when they began."""
+    if site is None or member.kind not in _SUDDEN:
+        return ""
+    found = deploys_between(site, member.since - timedelta(seconds=ROLLOUT_S), member.since)
+    if not found:
+        return ""
+    deploy = found[-1]
+    return f"It follows {deploy_at(deploy.version or deploy.external_id, deploy.at)}."
+
+
+def _account(member: Member, names: dict[str, str], rows: Mapping[UUID, Row], deployed: str) -> Account:
     return Account(
         kind=member.kind,
         rule=member.rule.title if member.rule else member.get_kind_display(),
@@ -85,22 +103,23 @@ def _account(member: Member, names: dict[str, str], rows: Mapping[UUID, Row]) ->
         metric=member.metric,
         regions=tuple(names.get(code, code) for code in member.regions),
         since=member.since,
-        facts=_named(_explained(member, rows), names),
+        facts=_named(_explained(member, rows, deployed), names),
         before_run=None if member.before_run is None else str(member.before_run),
         after_run=None if member.after_run is None else str(member.after_run),
         ended_at=member.ended_at,
     )
 
 
-def _explained(member: Member, rows: Mapping[UUID, Row]) -> dict[str, Any]:
-    """What is known of a member, and what its runs say besides."""
+def _explained(member: Member, rows: Mapping[UUID, Row], deployed: str) -> dict[str, Any]:
+    """What is known of a member, and what its runs and releases say besides."""
     before, after = (None if run is None else rows.get(run) for run in (member.before_run, member.after_run))
     sentence = ""
     if member.kind == RuleKind.BUDGET and before and after:
         sentence = growth_between(str(member.facts["metric"]), before, after)
     elif member.kind in _OF_FAILED_RUNS and after:
         sentence = _advice(after)
-    return {**member.facts, "sentences": [sentence]} if sentence else dict(member.facts)
+    said = [one for one in (deployed, sentence) if one]
+    return {**member.facts, "sentences": said} if said else dict(member.facts)
 
 
 def _advice(failed_run: Row) -> str:

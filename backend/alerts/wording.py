@@ -108,6 +108,11 @@ def clock(at: datetime) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
+def deploy_at(name: str, at: datetime) -> str:
+    """A release by its name, which it may lack, and when it was in force."""
+    return f"the deploy{f' of {name}' if name else ''} at {clock(at)}"
+
+
 def _availability(name: str, account: Account) -> str:
     detail = str(account.facts.get("detail") or "")
     reason = f": {detail.rstrip('.')}" if detail else ""
