@@ -15,6 +15,7 @@ from backend.alerts.models import EventKind, Incident, IncidentEvent, Resolution
 from backend.alerts.models.incidents import MAX_TEXT_CHARS
 from backend.alerts.stories import going_on, last_of
 from backend.alerts.telling import tell_if_loud
+from backend.alerts.wording import clock
 from backend.faults import FieldFaultError
 
 MAX_MUTE = timedelta(days=90)
@@ -55,7 +56,7 @@ def mute(*, actor: User | None, incident: Incident, until: datetime | None) -> I
     incident = _lock_open(incident)
     incident.muted_until, incident.muted_until_recovery = until, until is None
     incident.save(update_fields=["muted_until", "muted_until_recovery"])
-    text = "until it has recovered" if until is None else f"until {until:%Y-%m-%d %H:%M} UTC"
+    text = "until it has recovered" if until is None else f"until {clock(until)}"
     _note(incident, EventKind.MUTED, text, actor=actor)
     return incident
 

@@ -1,6 +1,7 @@
 """The life of an incident: joined, silenced, flapping, and what people do about it."""
 
 from datetime import timedelta
+from datetime import timezone as tz
 
 import pytest
 from django.utils import timezone
@@ -19,7 +20,17 @@ from backend.alerts.actions.incidents import (
 )
 from backend.alerts.actions.maintenance import MaintenanceError, end_maintenance, plan_maintenance
 from backend.alerts.incidents import note
-from backend.alerts.models import Channel, ChannelKind, Delivery, EventKind, Incident, Maintenance, Notice, Rule
+from backend.alerts.models import (
+    Channel,
+    ChannelKind,
+    Delivery,
+    EventKind,
+    Incident,
+    IncidentEvent,
+    Maintenance,
+    Notice,
+    Rule,
+)
 from backend.alerts.queries.incidents import incident_detail, incidents, open_count, open_incidents
 from backend.alerts.queries.rules import rules
 from backend.alerts.tests.world import DOWN, MINUTE, World, make_rule, make_world, only_incident, put_run, told
@@ -121,6 +132,14 @@ def test_a_muted_incident_stays_silent_until_it_is_unmuted(bob: Person) -> None:
     unmute(actor=bob.user, incident=only_incident())
     world.minute("xxx")
     assert told() == ["opened", "worse"]
+
+
+def test_the_end_of_a_mute_is_told_in_utc_whatever_zone_it_was_chosen_in(bob: Person) -> None:
+    world = make_world(rules=["availability"])
+    world.minutes(DOWN)
+    until = timezone.now() + timedelta(hours=1)
+    mute(actor=bob.user, incident=only_incident(), until=until.astimezone(tz(timedelta(hours=2))))
+    assert IncidentEvent.objects.get(kind=EventKind.MUTED).text == f"until {clock(until)}"
 
 
 def test_muted_until_recovery_ends_with_it(bob: Person) -> None:

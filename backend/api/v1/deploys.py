@@ -5,13 +5,13 @@ from typing import Annotated
 from uuid import UUID
 
 from ninja import Query, Router, Status
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.paging import Cursor, Limit, moment_of, page_of
 from backend.api.v1.problems import INVALID, Fault, ProblemError, existing, invalid
-from backend.api.v1.shapes import In, Out, Page
+from backend.api.v1.shapes import In, Instant, Out, Page
 from backend.sites import queries
 from backend.sites.actions import record_deploy
 from backend.sites.deploys import MAX_CHARS, DeployMarker, InvalidDeployError
@@ -37,7 +37,7 @@ class DeployOfPipeline(In):
     version: Line = ""
     url: Annotated[str, StringConstraints(max_length=MAX_CHARS["url"])] = ""
     note: Annotated[str, StringConstraints(max_length=MAX_CHARS["note"])] = ""
-    at: AwareDatetime | None = Field(None, description="When it was in force; now, when it is left out.")
+    at: Instant | None = Field(None, description="When it was in force; now, when it is left out.")
 
     def marker(self) -> DeployMarker:
         return DeployMarker(external_id=self.id, version=self.version, url=self.url, note=self.note, at=self.at)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from uuid import UUID
 
 from ninja import Query, Router, Status
-from pydantic import AwareDatetime, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from backend.alerts.actions import incidents as actions
 from backend.alerts.message import Severity
@@ -22,7 +22,7 @@ from backend.api.v1.access import CHANGE_ALERTS, READ_ALERTS, ApiRequest
 from backend.api.v1.channels import Delivery, delivery_shape
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing
-from backend.api.v1.shapes import In, Out, Page
+from backend.api.v1.shapes import In, Instant, Out, Page
 from backend.api.v1.sites import owned_site
 
 router = Router(tags=["Incidents"])
@@ -108,7 +108,7 @@ class IncidentDetail(Incident):
 class Mute(In):
     """`until` is when telling begins again; null is when it has recovered."""
 
-    until: AwareDatetime | None = Field(None, description="At most 90 days ahead.")
+    until: Instant | None = Field(None, description="At most 90 days ahead.")
 
 
 class NewComment(In):

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from ninja import Query, Router, Status
-from pydantic import AwareDatetime, StringConstraints
+from pydantic import StringConstraints
 
 from backend.alerts.actions import maintenance as actions
 from backend.alerts.models import Maintenance as WindowModel
@@ -15,7 +15,7 @@ from backend.alerts.queries import rules as queries
 from backend.api.v1.access import CHANGE_ALERTS, READ_ALERTS, ApiRequest
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing
-from backend.api.v1.shapes import In, Out, Page
+from backend.api.v1.shapes import In, Instant, Out, Page
 from backend.api.v1.sites import owned_site, site_in_body
 
 router = Router(tags=["Maintenance"])
@@ -38,8 +38,8 @@ class NewMaintenance(In):
     """At most 31 days, beginning at most a year from now."""
 
     site: UUID | None = None
-    starts_at: AwareDatetime
-    ends_at: AwareDatetime
+    starts_at: Instant
+    ends_at: Instant
     reason: Reason = ""
 
 

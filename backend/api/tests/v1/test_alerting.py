@@ -174,7 +174,7 @@ def test_a_maintenance_is_planned_and_ended(world: World, program: Program) -> N
     assert program.call("DELETE", answer.headers["Location"]).status_code == 204
     assert Maintenance.objects.get().ends_at <= timezone.now()
     assert faults(program.post("maintenance", {**body, "ends_at": body["starts_at"]})) == ["#/ends_at"]
-    assert faults(program.post("maintenance", {**body, "starts_at": "0001-01-01T00:00:00Z"})) == ["#/ends_at"]
+    assert faults(program.post("maintenance", {**body, "starts_at": "0001-01-01T00:00:00Z"})) == ["#/starts_at"]
     assert faults(program.post("maintenance", {**body, "site": str(uuid4())})) == ["#/site"]
 
 

@@ -249,6 +249,12 @@ def test_a_deploy_is_told_once_and_listed(program: Program, world: World) -> Non
     assert Deploy.objects.get(version="2").token_name == "CI"
 
 
+def test_a_deploy_told_in_another_zone_is_answered_in_utc(world: World, program: Program) -> None:
+    told = program.post("deploys", {"site": "Shop", "at": "2026-11-01T17:30:00+01:00"}).json()
+    assert told["at"] == "2026-11-01T16:30:00Z"
+    assert program.get(f"deploys/{told['id']}").json()["at"] == told["at"]
+
+
 @pytest.mark.parametrize(
     ("changes", "pointer"),
     [({"id": "x" * 101}, "#/id"), ({"id": "a\tb"}, "#/id"), ({"url": "ftp://x/"}, "#/url"), ({"site": "no"}, "#/site")],
