@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from workers.diagnosis.page_instants import CLOCKS_US
 from workers.diagnosis.slow_start import further_flights
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request
@@ -26,6 +27,8 @@ _FULL = 0.75
 _PART = 0.25
 # So near to what was seen a model explains it, as a share of the time.
 _ALIKE = 0.1
+# Connections of these protocols carry many answers, in the order that the server likes: mostly the urgent ones first.
+_MULTIPLEXED = frozenset({"h2", "h3"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +59,8 @@ def sooner_us(row: Request, rows: Iterable[Request], first_byte_sooner_us: int) 
 def sooner_by_fewer_us(row: Request, rows: Iterable[Request], fewer: Mapping[int, int], trip_us: int) -> int:
     """By how much sooner the last byte of a row comes if so many bytes fewer come of each of `rows`, by number, in
     round trips of `trip_us`: nothing where those that came together left the line idle at times. The first byte comes
-    as late as it did: what it waited for is not known."""
-    loads = {one.number: load for one in rows if (load := _load_of(one))}
+    as late as it did, what it waited for not being known, but where it waited for its turn."""
+    loads = _in_turn(rows)
     own = loads.get(row.number)
     if own is None:
         return 0
@@ -91,6 +94,27 @@ def _shared_gain_us(number: int, loads: Mapping[int, _Load], smaller: Mapping[in
 
 def _smaller(load: _Load, fewer: int) -> _Load:
     return replace(load, size_bytes=max(1, load.size_bytes - fewer))
+
+
+def _in_turn(rows: Iterable[Request]) -> dict[int, _Load]:
+    """By number. One that came directly behind the last of the others on its connection, and was asked for before that
+    began to come, was waiting for its turn: it might have come from there on."""
+    loads: dict[int, _Load] = {}
+    last: dict[int | None, _Load] = {}
+    found = [(row, load) for row in rows if (load := _load_of(row))]
+    for row, load in sorted(found, key=lambda one: one[1].span.start_us):
+        before = last.get(row.connection) if row.protocol in _MULTIPLEXED else None
+        if before is not None and _waited_for(row, load, before):
+            load = replace(load, span=replace(load.span, start_us=before.span.start_us))
+        loads[row.number] = load
+        if before is None or load.span.end_us > before.span.end_us:
+            last[row.connection] = load
+    return loads
+
+
+def _waited_for(row: Request, load: _Load, before: _Load) -> bool:
+    asked_us = row.timing.start_us if row.timing.send is None else row.timing.send.end_us
+    return asked_us <= before.span.start_us and abs(load.span.start_us - before.span.end_us) <= CLOCKS_US
 
 
 def _together(own: _Load, loads: Mapping[int, _Load]) -> dict[int, _Load]:

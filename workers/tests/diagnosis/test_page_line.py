@@ -1,5 +1,7 @@
 """What is gained by asking sooner for a file that shares the line with others."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,9 @@ from hypothesis import strategies as st
 from workers.diagnosis.page_line import sooner_by_fewer_us, sooner_us
 from workers.measurement.finding import FindingId
 from workers.measurement.page_view import PlainText
+from workers.measurement.timing import Timing
 from workers.measurement.waterfall import Request, ResourceType
+from workers.tests.builders import span
 from workers.tests.diagnosis.page_sketch import MAIN, open_questions, picture, row, sketch, style, told
 
 
@@ -75,6 +79,27 @@ def test_what_comes_behind_another_comes_sooner_by_what_neither_brings() -> None
         assert gained_us == pytest.approx(sooner, rel=0.05)
 
 
+def in_turn(**second: object) -> list[Request]:
+    """A line of a megabyte a second, from 100 ms on: 300 kB first, then 600 kB that were asked for with them."""
+    asked = Timing(start_us=60_000, end_us=1_000_000, send=span(60, 61), wait=span(61, 401), download=span(401, 1000))
+    return [coming(2, 100, 400, 300_000), replace(coming(3, 401, 1000, 600_000), **({"timing": asked} | second))]
+
+
+def test_what_waits_for_its_turn_behind_another_comes_sooner_by_what_neither_brings() -> None:
+    rows = in_turn()
+    gained_us = sooner_by_fewer_us(rows[1], rows, {2: 200_000, 3: 450_000}, 1_000)
+    assert gained_us == pytest.approx(650_000, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    "second", [{"timing": coming(3, 401, 1000, 0).timing}, {"connection": 2}, {"protocol": "http/1.1"}]
+)
+def test_what_was_asked_for_later_or_elsewhere_waited_for_no_turn(second: dict[str, object]) -> None:
+    rows = in_turn(**second)
+    gained_us = sooner_by_fewer_us(rows[1], rows, {2: 200_000, 3: 450_000}, 1_000)
+    assert gained_us == pytest.approx(450_000, rel=0.05)
+
+
 def test_what_shares_the_line_with_a_picture_gains_twice_what_it_does_not_bring() -> None:
     own, other = coming(2, 100, 700, 300_000), coming(3, 100, 700, 300_000)
     assert sooner_by_fewer_us(own, [own, other], {2: 200_000}, 1_000) == pytest.approx(400_000, rel=0.05)
@@ -93,10 +118,11 @@ def test_what_waited_for_round_trips_comes_no_sooner_than_they_take() -> None:
 
 
 @given(st.lists(loads, min_size=1, max_size=20), st.floats(0, 1), st.integers(0, 300_000))
-def test_nothing_comes_before_its_first_byte_for_bytes_that_do_not_come(
+def test_nothing_that_waited_for_no_turn_comes_before_its_first_byte_for_bytes_that_do_not_come(
     many: list[tuple[int, int, int]], part: float, trip_us: int
 ) -> None:
-    rows = [coming(n, first, first + took, size) for n, (first, took, size) in enumerate(many, start=2)]
+    coming_alone = [coming(n, first, first + took, size) for n, (first, took, size) in enumerate(many, start=2)]
+    rows = [replace(one, connection=one.number) for one in coming_alone]
     fewer = {one.number: round((one.transferred_bytes or 0) * part) for one in rows}
     download = rows[0].timing.download
     assert download is not None
