@@ -62,7 +62,7 @@ def uncompressed(case: PageCase) -> Verdicts:
     worth = [row for row in rows if gained[row.number] is None or (gained[row.number] or 0) >= MIN_TEXT_BYTES / 2]
     saved = sum(gained[row.number] or 0 for row in worth)
     unknown = sum(row.body_bytes or 0 for row in worth if gained[row.number] is None)
-    sooner = {row.number: _sooner_us(case, row, gained) for row in worth if case.paint.waits_for(row)}
+    sooner = {row.number: _sooner_us(case, row, gained) for row in case.rows if case.paint.waits_for(row)}
     saving_us = case.paint.gain_us(sooner)
     if saving_us < MEDIUM_US and saved < MIN_SAVED_BYTES and unknown < MIN_UNKNOWN_BYTES:
         return
@@ -153,11 +153,9 @@ def _gzip_gain(text: PlainText | None) -> int | None:
 def _sooner_us(case: PageCase, row: Request, gained: Mapping[int, int | None]) -> int:
     """For its own bytes that do not come, or for those of all that came of its host meanwhile."""
     fewer = {number: saved for number, saved in gained.items() if saved}
-    if row.number not in fewer:
-        return 0
     rows = [one for one in case.page.waterfall.requests if host_of(one.url) == host_of(row.url)]
     by_all_us = sooner_by_fewer_us(row, rows, fewer, _trip_us(case.connection_of(row)))
-    return max(download_gain_us(case, row, fewer[row.number]), by_all_us)
+    return max(download_gain_us(case, row, fewer.get(row.number, 0)), by_all_us)
 
 
 def _wasted_bytes(row: Request, picture: ShownPicture) -> int:

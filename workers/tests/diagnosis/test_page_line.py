@@ -1,6 +1,7 @@
 """What is gained by asking sooner for a file that shares the line with others."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -79,7 +80,7 @@ def test_what_comes_behind_another_comes_sooner_by_what_neither_brings() -> None
         assert gained_us == pytest.approx(sooner, rel=0.05)
 
 
-def in_turn(**second: object) -> list[Request]:
+def in_turn(**second: Any) -> list[Request]:
     """A line of a megabyte a second, from 100 ms on: 300 kB first, then 600 kB that were asked for with them."""
     asked = Timing(start_us=60_000, end_us=1_000_000, send=span(60, 61), wait=span(61, 401), download=span(401, 1000))
     return [coming(2, 100, 400, 300_000), replace(coming(3, 401, 1000, 600_000), **({"timing": asked} | second))]
@@ -94,7 +95,7 @@ def test_what_waits_for_its_turn_behind_another_comes_sooner_by_what_neither_bri
 @pytest.mark.parametrize(
     "second", [{"timing": coming(3, 401, 1000, 0).timing}, {"connection": 2}, {"protocol": "http/1.1"}]
 )
-def test_what_was_asked_for_later_or_elsewhere_waited_for_no_turn(second: dict[str, object]) -> None:
+def test_what_was_asked_for_later_or_elsewhere_waited_for_no_turn(second: dict[str, Any]) -> None:
     rows = in_turn(**second)
     gained_us = sooner_by_fewer_us(rows[1], rows, {2: 200_000, 3: 450_000}, 1_000)
     assert gained_us == pytest.approx(450_000, rel=0.05)
@@ -138,3 +139,14 @@ def test_texts_that_filled_the_line_together_are_told_with_what_all_would_save()
     found = told(sketch(first, second, fcp_ms=1320, texts=texts), FindingId.PAGE_UNCOMPRESSED)
     assert found is not None
     assert found.saving_us == pytest.approx(675_000, rel=0.05)
+
+
+def test_what_is_compressed_gains_by_texts_ahead_of_it_that_are_not() -> None:
+    plain = style(2, 310, 700, first_ms=400, transferred_bytes=300_000, body_bytes=300_000)
+    small = {"transferred_bytes": 300_000, "body_bytes": 900_000, "render_blocking": True}
+    behind = row(3, ResourceType.SCRIPT, 310, 1000, first_ms=701, **small)
+    texts = (PlainText(request=2, body_bytes=300_000, gzip_bytes=100_000),)
+    found = told(sketch(plain, behind, fcp_ms=1020, texts=texts), FindingId.PAGE_UNCOMPRESSED)
+    assert found is not None
+    assert found.rows == (2,)
+    assert found.saving_us == pytest.approx(200_000, rel=0.05)
