@@ -99,17 +99,20 @@ def shows_nothing(page: PageMeasurement) -> bool:
 
 def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int, int]:
     """The document's end, or when it was read, which the first thing that it asks for tells: a browser that is just
-    starting takes its time. Where the page was painted before it was complete, when it had come as far as its first
-    words and had been read as far as all that blocks."""
+    starting takes its time. Where it came in pieces, when it had come as far as its first words and had been read as
+    far as all that blocks; nobody knows when that was where the page was painted before it was complete, and not when
+    its words had come."""
     document = next((row for row in page.waterfall.requests if row.number == page.document), None)
     if document is None or document.timing.end_us is None:
         return {}
-    fcp_us = page.vitals.fcp_us
-    if fcp_us is None or document.timing.end_us <= fcp_us:
+    fcp_us, words_us, end_us = page.vitals.fcp_us, _painted_words_us(page), document.timing.end_us
+    is_whole = fcp_us is None or end_us <= fcp_us
+    came_us = max(document.timing.first_byte_us or 0, min(words_us or 0, end_us if fcp_us is None else fcp_us))
+    read_us = max([came_us, *(row.timing.start_us for row in blocking)])
+    if is_whole and (words_us is None or read_us >= end_us - CLOCKS_US):
         asked = [row.timing.start_us for row in blocking if row.initiator_url == document.url.partition("#")[0]]
-        return {document.number: max(document.timing.end_us, min(asked, default=0))}
-    came_us = max(document.timing.first_byte_us or 0, min(_painted_words_us(page) or 0, fcp_us))
-    return {_READ: max([came_us, *(row.timing.start_us for row in blocking)])}
+        return {document.number: max(end_us, min(asked, default=0))}
+    return {_READ: read_us}
 
 
 def _blocking(page: PageMeasurement) -> list[Request]:

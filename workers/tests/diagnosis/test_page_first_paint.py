@@ -173,6 +173,17 @@ def test_a_document_that_comes_in_pieces_is_painted_no_sooner_than_its_first_wor
     assert found.saving_us == 590_000
 
 
+@pytest.mark.parametrize(("words_us", "saving_us"), [(120_000, 580_000), (350_000, 350_000), (None, 100_000)])
+def test_what_came_after_a_document_in_pieces_held_its_first_words_up_from_when_they_had_come(
+    words_us: int | None, saving_us: int
+) -> None:
+    """Where nobody knows when that was, from when the document was complete."""
+    document = row(1, ResourceType.DOCUMENT, 0, 600, first_ms=100, path="")
+    page = sketch(style(2, 110, 700), fcp_ms=715, document=document, words_us=words_us)
+    assert (found := told(page, BLOCKING)) is not None
+    assert found.saving_us == saving_us
+
+
 @pytest.mark.parametrize(("host", "expected"), [(MAIN, BLOCKING), (STRANGER, THIRD)])
 def test_a_script_ahead_of_all_that_the_body_shows_holds_the_paint_up(host: str, expected: FindingId) -> None:
     script = row(2, ResourceType.SCRIPT, 310, 690, host=host, initiator_at=(3, 20), **IN_BODY)
