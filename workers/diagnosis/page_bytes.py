@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, header, told
+from workers.diagnosis.page_hosts import trip_us
 from workers.diagnosis.page_line import sooner_by_fewer_us
 from workers.diagnosis.page_rendering import named
 from workers.diagnosis.slow_start import further_flights
 from workers.diagnosis.units import size
-from workers.measurement.connection import Connection
 from workers.measurement.finding import FindingId
 from workers.measurement.page_view import PlainText, ShownPicture
 from workers.measurement.waterfall import Request
@@ -117,20 +117,14 @@ def download_gain_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
     span, sent = row.timing.download, row.transferred_bytes or 0
     if span is None or fewer_bytes <= 0 or sent <= 0:
         return 0
-    trip_us = _trip_us(case.connection_of(row))
+    round_us = trip_us(case.connection_of(row))
     kept = max(0, sent - fewer_bytes)
-    growing_us = trip_us * further_flights(sent)
+    growing_us = round_us * further_flights(sent)
     whole_us = min(span.duration_us, growing_us + round(sent / _best_rate(case, row)))
     if growing_us >= whole_us:
         return round(whole_us * (1 - further_flights(kept) / further_flights(sent))) if growing_us else 0
     fewer = further_flights(sent) - further_flights(kept)
-    return trip_us * fewer + round((whole_us - growing_us) * fewer_bytes / sent)
-
-
-def _trip_us(connection: Connection | None) -> int:
-    if connection is None:
-        return 0
-    return connection.rtt_us or (0 if connection.connect is None else connection.connect.duration_us)
+    return round_us * fewer + round((whole_us - growing_us) * fewer_bytes / sent)
 
 
 def _best_rate(case: PageCase, row: Request) -> float:
@@ -154,7 +148,7 @@ def _sooner_us(case: PageCase, row: Request, gained: Mapping[int, int | None]) -
     """For its own bytes that do not come, or for those of all that came of its host meanwhile."""
     fewer = {number: saved for number, saved in gained.items() if saved}
     rows = [one for one in case.page.waterfall.requests if host_of(one.url) == host_of(row.url)]
-    by_all_us = sooner_by_fewer_us(row, rows, fewer, _trip_us(case.connection_of(row)))
+    by_all_us = sooner_by_fewer_us(row, rows, fewer, trip_us(case.connection_of(row)))
     return max(download_gain_us(case, row, fewer.get(row.number, 0)), by_all_us)
 
 

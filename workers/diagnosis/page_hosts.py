@@ -83,6 +83,13 @@ def ready_us(connection: Connection) -> int | None:
     return max((span.end_us for span in _spans(connection)), default=None)
 
 
+def trip_us(connection: Connection | None) -> int:
+    """A round trip over a connection; 0 where that is not known."""
+    if connection is None:
+        return 0
+    return connection.rtt_us or (0 if connection.connect is None else connection.connect.duration_us)
+
+
 def opening_together_us(connections: Sequence[Connection]) -> int:
     """How long any of these was being opened: those that are opened at once cost that time once."""
     spans = sorted((span for one in connections for span in _spans(one)), key=lambda span: span.start_us)

@@ -81,6 +81,24 @@ def sooner_by_fewer_us(row: Request, rows: Iterable[Request], fewer: Mapping[int
     return max(0, round(min(gained_us, end_us - least_us)))
 
 
+def sooner_over_one_us(rows: Iterable[Request], sooner: Mapping[int, int], trip_us: int) -> dict[int, int]:
+    """By how much sooner the last byte of each comes if the first ones come by so much, by number, all over one
+    connection, in round trips of `trip_us`, which shares the line with all others; never more than that, and as much
+    where nobody knows how it came."""
+    loads = {row.number: load for row in rows if (load := _load_of(row))}
+    moved = {number: _begun(load, load.span.start_us - sooner.get(number, 0)) for number, load in loads.items()}
+    ours = [number for number in sooner if number in moved]
+    if not ours:
+        return dict(sooner)
+    ends = dict(zip(moved, _ends_us(list(moved.values()), _busy_rate(loads.values())), strict=True))
+    ours.sort(key=lambda number: ends[number])
+    begun_us = min(moved[number].span.start_us for number in ours)
+    came = accumulate(moved[number].size_bytes for number in ours)
+    least = {one: begun_us + trip_us * further_flights(size_bytes) for one, size_bytes in zip(ours, came, strict=True)}
+    gained = {one: round(loads[one].span.end_us - max(ends[one], least[one])) for one in ours}
+    return dict(sooner) | {one: max(0, min(sooner[one], gained[one])) for one in ours}
+
+
 def _shared_gain_us(number: int, loads: Mapping[int, _Load], smaller: Mapping[int, _Load], rate: float) -> float:
     """Where all shared the line equally, a smaller file has less to wait for of those that stay as they were. Nothing
     where they came in another way."""
@@ -139,6 +157,16 @@ def _mean_rate(loads: Collection[_Load]) -> float:
     return sum(load.size_bytes for load in loads) / _whole(loads).duration_us
 
 
+def _busy_rate(loads: Iterable[_Load]) -> float:
+    """The mean while any came: short ones in many connections tell of the most only by chance."""
+    busy_us, until_us, size_bytes = 0, 0, 0
+    for load in sorted(loads, key=lambda load: load.span.start_us):
+        size_bytes += load.size_bytes
+        busy_us += max(0, load.span.end_us - max(load.span.start_us, until_us))
+        until_us = max(until_us, load.span.end_us)
+    return size_bytes / busy_us
+
+
 def _quick_rate(loads: Collection[_Load]) -> float:
     """What the quickest came at, as far as they are no small part: a few bytes come at any rate."""
     rates = sorted(((load.size_bytes / load.span.duration_us, load.size_bytes) for load in loads), reverse=True)
@@ -178,21 +206,28 @@ def _rate_in(span: Span, loads: Iterable[_Load]) -> float:
 
 
 def _end_us(start_us: int, own: _Load, others: Iterable[_Load], rate: float) -> float:
-    """When a file that begins to come at an instant has come, by processor sharing: `share` is how many bytes each that
-    is on its way has got since the first began, and a file is there when that has grown by its size (the virtual time
-    of Parekh and Gallager, 1993)."""
-    arrivals = [(one.span.start_us, one.size_bytes, False) for one in others]
-    coming = deque(sorted([*arrivals, (start_us, own.size_bytes, True)]))
-    at_us, share, is_there = float(coming[0][0]), 0.0, False
-    under_way: list[tuple[float, bool]] = []
-    while not is_there:
+    """When a file that begins to come at an instant has come."""
+    return _ends_us([_begun(own, start_us), *others], rate)[0]
+
+
+def _begun(load: _Load, start_us: int) -> _Load:
+    return replace(load, span=Span(start_us=start_us, end_us=max(start_us, load.span.end_us)))
+
+
+def _ends_us(loads: Sequence[_Load], rate: float) -> list[float]:
+    """When each has come, by processor sharing: `share` is how many bytes each that is on its way has got since the
+    first began, and a file is there when that has grown by its size (the virtual time of Parekh and Gallager, 1993)."""
+    coming = deque(sorted((load.span.start_us, load.size_bytes, place) for place, load in enumerate(loads)))
+    at_us, share, ends = float(coming[0][0]), 0.0, [0.0] * len(loads)
+    under_way: list[tuple[float, int]] = []
+    while coming or under_way:
         ready_us = at_us + (under_way[0][0] - share) * len(under_way) / rate if under_way else math.inf
         if coming and coming[0][0] <= ready_us:
-            begun_us, size_bytes, is_own = coming.popleft()
+            begun_us, size_bytes, place = coming.popleft()
             share += (begun_us - at_us) * rate / len(under_way) if under_way else 0.0
             at_us = begun_us
-            heapq.heappush(under_way, (share + size_bytes, is_own))
+            heapq.heappush(under_way, (share + size_bytes, place))
         else:
-            share, is_there = heapq.heappop(under_way)
-            at_us = ready_us
-    return at_us
+            share, place = heapq.heappop(under_way)
+            at_us = ends[place] = ready_us
+    return ends

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import HIGH_US, PageCase, numbers_of, severity, unjudged
-from workers.diagnosis.page_hosts import PageHost, full_handshakes, hosts_of, opening_us
+from workers.diagnosis.page_hosts import PageHost, full_handshakes, hosts_of, opening_us, ready_us, trip_us
+from workers.diagnosis.page_line import sooner_over_one_us
 from workers.measurement.connection import Connection
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, Severity
 from workers.measurement.web_address import host_of
@@ -82,8 +83,7 @@ def _h2_missing(case: PageCase, host: PageHost) -> Finding | None:
         id=FindingId.HTTP_H2_MISSING,
         severity=Severity.HIGH,
         confidence=Confidence.MEDIUM,
-        # What else came sooner, nobody can tell from one load.
-        saving_us=case.paint.claim(_over_first(case, secure[1:], host)) or None,
+        saving_us=case.paint.claim(_multiplexed(case, host)) or None,
         host=host.name,
         rows=numbers_of(host.requests),
         evidence=facts(
@@ -93,6 +93,18 @@ def _h2_missing(case: PageCase, host: PageHost) -> Finding | None:
             all_connections_ms=in_ms(sum(map(opening_us, secure))),
         ),
     )
+
+
+def _multiplexed(case: PageCase, host: PageHost) -> dict[int, int]:
+    """By how much sooner requests would come, had each been sent as soon as the page wanted it and the host's first
+    connection was open: over HTTP/1.1 they wait until a connection is free, too."""
+    first = host.connections[0]
+    open_us = ready_us(first) or 0
+    sent = {row.number: row.timing.send.start_us for row in host.requests if row.timing.send is not None}
+    wanted = {row.number: max(row.timing.start_us, open_us) for row in host.requests}
+    waited = {number: sent_us - wanted[number] for number, sent_us in sent.items() if sent_us > wanted[number]}
+    waited = _over_first(case, host.connections[1:], host) | waited
+    return sooner_over_one_us(case.page.waterfall.requests, waited, trip_us(first))
 
 
 def _over_first(case: PageCase, connections: Sequence[Connection], host: PageHost) -> dict[int, int]:

@@ -45,6 +45,8 @@ def _late_script() -> Slow:
 # Rules of gzip: words that are never the same, and yet letters alone.
 _LONG = " ".join(f".a{number * 7919 % 99991} {{ color: #{number * 104729 % 4096:03x} }}" for number in range(12_000))
 _LINE = 400_000
+# The words come first, the last of it 200 ms later.
+_LONG_BODY = f"{_TEXT}<!-- {'x' * 12_000} -->"
 _IMPORT = b"@import '/b.css';"
 _FACE = b"@font-face { font-family: F; src: url(%s/f.woff2) } body { font-family: F }"
 _FONT = Slow(body=b"x" * 3000, kind="font/woff2", think_s=0.1, headers=(*_KEPT, ("Access-Control-Allow-Origin", "*")))
@@ -52,8 +54,6 @@ _SLOW_STYLES = styles(think_s=0.35)
 # One with five times the width at which it is shown, one with twice: so many a dense screen needs.
 _BIG = Slow(body=noise(1500, 1000), kind="image/png", bytes_per_s=2_000_000, headers=_KEPT)
 _FIT = Slow(body=noise(600, 400), kind="image/png", bytes_per_s=2_000_000, headers=_KEPT)
-
-
 _SLOW_SCRIPT = Slow(body=b"window.ran = true", kind="text/javascript", think_s=0.35, headers=_KEPT)
 _PLACE, _SOON = "<img src=/hero.png width=600 height=400>", replace(_HERO, think_s=0.05)
 _MOVED = "<img src=/moved.png width=600 height=400 loading=%s>"
@@ -70,8 +70,6 @@ _BACKING = {
 _MAKES = b"document.getElementById('app').innerHTML = '<h1>Made</h1>'"
 _MAKING = replace(_SLOW_SCRIPT, body=_MAKES)
 _LATER = b"document.addEventListener('DOMContentLoaded', () => { %s })"
-
-
 _APPLICATION = {
     "/": html("<link rel=stylesheet href=/a.css><script src=/a.js defer></script>", "<div id=app></div>"),
     "/a.js": replace(_MAKING, think_s=0.1),
@@ -120,6 +118,18 @@ PAIRS = {
         id=FindingId.PAGE_RENDER_BLOCKING,
         faulty={"/": html("<link rel=stylesheet href=/a.css>"), "/a.css": _SLOW_STYLES},
         repaired={"/": html("<link rel=stylesheet href=/a.css media=print>"), "/a.css": _SLOW_STYLES},
+        paint=_fcp,
+    ),
+    "render-blocking for longer than a document in pieces comes": Pair(
+        id=FindingId.PAGE_RENDER_BLOCKING,
+        faulty={
+            "/": replace(html("<link rel=stylesheet href=/a.css>", _LONG_BODY), bytes_per_s=60_000),
+            "/a.css": _SLOW_STYLES,
+        },
+        repaired={
+            "/": replace(html("<link rel=stylesheet href=/a.css media=print>", _LONG_BODY), bytes_per_s=60_000),
+            "/a.css": _SLOW_STYLES,
+        },
         paint=_fcp,
     ),
     "render-blocking ahead of a picture alone": Pair(

@@ -202,3 +202,45 @@ def test_what_a_hostile_server_says_of_hints_is_read_at_once() -> None:
     began = thread_time()
     assert PageCase(page=replace(page, waterfall=waterfall), own=bool).hinted == frozenset()
     assert thread_time() - began < 1
+
+
+def through_two(*, size_bytes: int, took_ms: float) -> PageMeasurement:
+    """Eight style sheets that the page wanted at 310 ms, over two connections that were open at 490: each is sent once
+    the one before it has come, and thought about for 50 ms."""
+    connections = tuple(opened(number, _STATIC, 310, protocol="http/1.1") for number in (2, 3))
+    rows = []
+    for place in range(8):
+        sent_ms = 490 + place // 2 * (50 + took_ms)
+        first_ms, end_ms = sent_ms + 50, sent_ms + 50 + took_ms
+        timing = Timing(
+            start_us=310_000,
+            end_us=round(end_ms * 1000),
+            send=span(sent_ms, sent_ms),
+            wait=span(sent_ms, first_ms),
+            download=span(first_ms, end_ms),
+        )
+        row = asked(place + 2, _STATIC, place % 2 + 2, 310, end_ms)
+        rows.append(replace(row, timing=timing, transferred_bytes=size_bytes))
+    return page(*rows, connections=connections)
+
+
+def test_http2_saves_what_a_paint_waited_for_connections_to_be_free() -> None:
+    found = told(through_two(size_bytes=1_000, took_ms=1), _H2)
+    assert found is not None
+    # All would have been sent at 490 ms: three times the 50 ms for which each was thought about.
+    assert found.saving_us == pytest.approx(150_000, rel=0.05)
+
+
+def test_http2_saves_no_time_in_which_the_line_was_full() -> None:
+    """Two connections share a line of 200 bytes a millisecond, which eight files fill for 800 ms; in between it was
+    idle for three times 50 ms."""
+    found = told(through_two(size_bytes=20_000, took_ms=200), _H2)
+    assert found is not None
+    assert found.saving_us == pytest.approx(150_000, rel=0.05)
+
+
+def test_http2_saves_less_where_its_one_connection_begins_slowly() -> None:
+    """80 kB are two flights more over a new connection, of 21.4 ms each, where they took three times 55 ms more."""
+    found = told(through_two(size_bytes=10_000, took_ms=5), _H2)
+    assert found is not None
+    assert found.saving_us == pytest.approx(3 * 55_000 + 5_000 - 2 * 21_400, rel=0.05)
