@@ -34,8 +34,6 @@ _NGINX_EACH = "in each server block of the port"
 _APACHE_MAIN = "outside of each <VirtualHost>"
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 _HAPROXY_ALPN = "alpn h2,http/1.1  (on the bind line; the default since 2.8)"
-# Answers over HTTP/2 that fill more than one of its buffers take no notice of tune.ssl.maxrecord (seen with 2.6).
-_HAPROXY_RECORDS = "tune.ssl.hard-maxrecord 4096  (in global; 2.6; tune.ssl.maxrecord limits only what is short)"
 # Options of all sites stand in a block of their own (Caddyfile, global options).
 _CADDY_HEAD = "at the head of the Caddyfile"
 _CADDY_CURVES = "tls {\n    curves x25519mlkem768 x25519 secp256r1\n}  (2.10, whose default has all of them)"
@@ -196,12 +194,13 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.TLS_CERT_COMPRESSION: COMPRESSION,
     FindingId.TLS_RECORD_OVERFLOW: _settings(
         nginx="ssl_buffer_size 4k;",
-        haproxy=_HAPROXY_RECORDS,
+        # Answers over HTTP/2 that fill more than one of its buffers take no notice of tune.ssl.maxrecord (seen with 2.6).
+        haproxy="tune.ssl.hard-maxrecord 4096  (in global; 2.6; tune.ssl.maxrecord limits only what is short)",
         caddy="begins with small records by itself",
     ),
     FindingId.TLS_RECORD_TINY: _settings(
         nginx="ssl_buffer_size 4k;",
-        haproxy=_HAPROXY_RECORDS,
+        haproxy="tune.ssl.hard-maxrecord 4096  (in global; 2.6; and no smaller tune.ssl.maxrecord)",
     ),
     FindingId.TLS_CERT_FLUSH_STALL: _settings(nginx="version 1.5.6 or later"),
     FindingId.TCP_IW_SMALL: _settings(
