@@ -33,6 +33,8 @@ _SEGMENT_TOLERANCE_BYTES = 16
 _LEAST_PROMPT_SEGMENTS = 3
 # Silences shorter than this part of a round trip may be the path's own unsteadiness.
 _STALL_RTT = 0.3
+# What is shorter than so many times the way's unsteadiness is no silence, but the way's.
+_STALL_JITTERS = 1.5
 # Packets on a slow link come apart by themselves; a stall is this many times longer.
 _STALL_PACKETS = 4
 _LEAST_STALL_US = 3_000
@@ -82,6 +84,11 @@ class Ruler:
     def is_steady(self) -> bool:
         """Whether the round trips of this path differ by no good part of one."""
         return self.jitter_us <= _STEADY_RTT * self.rtt_us
+
+    @property
+    def misses_round_trips(self) -> bool:
+        """Whether this path hides silences of a round trip: that none is seen says nothing of the server."""
+        return _STALL_JITTERS * self.jitter_us > LEAST_RTT * self.rtt_us
 
     def near(self, us: float) -> bool:
         """Whether that is a round trip."""
@@ -323,5 +330,5 @@ def _unless_near(gap: Gap, ruler: Ruler) -> GapKind:
 
 
 def _stall_us(trial: TrialEvidence, ruler: Ruler) -> int:
-    least_us = max(_STALL_RTT * ruler.rtt_us, 1.5 * ruler.jitter_us, _STALL_PACKETS * packet_time_us(trial))
+    least_us = max(_STALL_RTT * ruler.rtt_us, _STALL_JITTERS * ruler.jitter_us, _STALL_PACKETS * packet_time_us(trial))
     return max(round(least_us), _LEAST_STALL_US)

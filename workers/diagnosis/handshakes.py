@@ -237,7 +237,16 @@ def _sight(
         alike = kind is GapKind.SERVER and any(one.gap.bytes_before in begun for one in gaps_of(trial))
         return is_blind(trial) or ended or alike or _may_be_several_flights(trial, quickest_us)
 
-    return weigh(case, id, trials, look, counts_round_trips=kind is not GapKind.SERVER, blind=blind, unsure=unsure)
+    told = weigh(case, id, trials, look, counts_round_trips=kind is not GapKind.SERVER, blind=blind, unsure=unsure)
+    missed = told is None and any(_is_missed(kind, trial, ruler_of(trial, jitter, window)) for trial in trials)
+    return NotJudged(id=id, reason=NotJudgedReason.UNSTEADY) if missed else told
+
+
+def _is_missed(kind: GapKind, trial: TrialEvidence, ruler: Ruler) -> bool:
+    """Whether the handshake is large enough for such a wait, and the way hides that."""
+    size_bytes = max(turn.size_bytes for turn in handshake_turns(trial))
+    may_wait = {GapKind.WINDOW: ruler.fills_window(size_bytes, 1), GapKind.HELD: size_bytes > ruler.mss}
+    return ruler.misses_round_trips and may_wait.get(kind, False)
 
 
 def _stops_behind_bytes(known: Sequence[tuple[KnownGap, ...]]) -> int:

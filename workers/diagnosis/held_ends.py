@@ -69,6 +69,8 @@ def _held_at_all(case: Case, quick: list[TrialEvidence], delayed: list[TrialEvid
         yield held
     elif isinstance(hurried, NotJudged):
         yield hurried
+    elif any(ruler_of(trial, jitter).misses_round_trips for trial in (*quick, *delayed)):
+        yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
 
 
 def _is_free_over_http2(case: Case, held: Sequence[TrialEvidence]) -> bool:

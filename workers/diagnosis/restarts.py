@@ -68,6 +68,8 @@ def idle_restart(case: Case) -> Verdicts:
         yield sure
     elif all(map(_is_interrupted, trials)):
         yield NotJudged(id=id, reason=NotJudgedReason.HIDDEN, hidden_by=FindingId.HTTP_BODY_STALL)
+    elif any(ruler_of(trial, jitter).misses_round_trips for trial in trials):
+        yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
 
 
 def _kept_turns(trial: TrialEvidence) -> tuple[Turn, Turn] | None:

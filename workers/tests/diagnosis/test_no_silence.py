@@ -25,6 +25,32 @@ def test_a_chain_that_does_not_fit_is_not_passed_over_on_an_unsteady_way(jitter:
         assert Id.TLS_CHAIN_EXCEEDS_IW in {*found(RULES, evidence), *left_open(RULES, evidence)}
 
 
+@pytest.mark.parametrize("jitter", [1.5, 3])
+@pytest.mark.parametrize("rtt_ms", [20, 80])
+@pytest.mark.parametrize(
+    ("id", "path", "server"),
+    [
+        (Id.TCP_NAGLE_DELAYED_ACK, Path(nagle=True), Server(head_apart=True, body_bytes=700)),
+        (Id.TLS_CERT_FLUSH_STALL, Path(nagle=True), Server(handshake_bytes=5_500, flush_bytes=4_096)),
+        (Id.TLS_CHAIN_EXCEEDS_IW, Path(), CHAIN),
+        (Id.TCP_IDLE_RESTART, Path(idle_restart=True), Server(body_bytes=20_000)),
+    ],
+)
+def test_a_wait_of_a_round_trip_is_not_passed_over_where_the_way_hides_it(
+    id: Id, path: Path, server: Server, rtt_ms: int, jitter: float
+) -> None:
+    """As behind a radio that repeats packets, or a client that sleeps."""
+    for seed in range(0, 1000, 100):
+        evidence = deep(replace(path, rtt_ms=rtt_ms, jitter=jitter, seed=seed), server)
+        assert id in {*found(RULES, evidence), *left_open(RULES, evidence)}
+
+
+def test_nothing_is_left_open_for_the_way_that_cannot_be() -> None:
+    """A handshake of one packet waits for nobody in its middle."""
+    evidence = deep(Path(jitter=3), Server(handshake_bytes=1_200))
+    assert not {Id.TLS_CERT_FLUSH_STALL, Id.TLS_CHAIN_EXCEEDS_IW} & left_open(RULES, evidence).keys()
+
+
 def test_a_pause_of_two_explanations_is_left_open() -> None:
     """Where the round trips of several connections lie apart as far as the pause does from one."""
     stalled = Server(handshake_bytes=6_000, stall=(2_000, 100_000))
