@@ -14,7 +14,7 @@ from backend.analysis.attribution import ROLLOUT_S
 from backend.fleet.models import Region
 from backend.runs.failed import FAILURE_COLUMNS, failure_of
 from backend.runs.models import Run
-from backend.sites.models import Site
+from backend.sites.models import Deploy, Site
 from backend.sites.queries import deploys_between
 from workers.diagnosis.catalogue.failures import advice_on
 
@@ -22,6 +22,7 @@ from workers.diagnosis.catalogue.failures import advice_on
 _EASED = {State.DEGRADED, State.NO_DATA}
 _OF_FAILED_RUNS = (RuleKind.AVAILABILITY, RuleKind.FAILURES)
 _SUDDEN = (RuleKind.BUDGET, *_OF_FAILED_RUNS)
+_ROLLOUT = timedelta(seconds=ROLLOUT_S)
 _ORDER = [Severity.INFO, Severity.WARNING, Severity.CRITICAL]
 
 
@@ -56,12 +57,11 @@ def is_said_by_others(member: Member, members: Sequence[Member]) -> bool:
 
 
 def story_of(incident: Incident, members: Sequence[Member]) -> Story:
-    """The incident with these members, which are at least one. Up to three statements, and one for each that began of a
-    sudden."""
+    """The incident with these members, which are at least one. Up to four statements."""
     codes = {code for member in members for code in [*member.regions, *member.facts.get("up", ())]}
     names = dict(Region.objects.filter(code__in=codes).values_list("code", "name")) if codes else {}
     site, region = incident.site, incident.region
-    rows = _rows_of(members)
+    rows, deploys = _rows_of(members), _deploys_before(site, members)
     return Story(
         incident_id=str(incident.public_id),
         name=site.name if site else region.name if region else "",
@@ -71,7 +71,7 @@ def story_of(incident: Incident, members: Sequence[Member]) -> Story:
         worst=State(incident.worst_state),
         severity=Severity(incident.severity),
         opened_at=incident.opened_at,
-        accounts=tuple(_account(member, names, rows, _deploy_before(member, site)) for member in members),
+        accounts=tuple(_account(member, names, rows, _followed(member, deploys)) for member in members),
     )
 
 
@@ -83,16 +83,21 @@ def _rows_of(members: Sequence[Member]) -> dict[UUID, Row]:
     return {row["run_id"]: row for row in rows}
 
 
-def _deploy_before(member: Member, site: Site | None) -> str:
+def _deploys_before(site: Site | None, members: Sequence[Member]) -> list[Deploy]:
+    """The releases that failures may follow, oldest first. One statement, or none."""
+    begun = [member.since for member in members if member.kind in _SUDDEN]
+    return deploys_between(site, min(begun) - _ROLLOUT, max(begun)) if site and begun else []
+
+
+def _followed(member: Member, deploys: Sequence[Deploy]) -> str:
     """Which release a failure follows, in a sentence; empty where none came shortly before. Changes of speed have found
     theirs by their own doubt about when they began."""
-    if site is None or member.kind not in _SUDDEN:
+    if member.kind not in _SUDDEN:
         return ""
-    found = deploys_between(site, member.since - timedelta(seconds=ROLLOUT_S), member.since)
+    found = [deploy for deploy in deploys if member.since - _ROLLOUT <= deploy.at < member.since]
     if not found:
         return ""
-    deploy = found[-1]
-    return f"It follows {deploy_at(deploy.version or deploy.external_id, deploy.at)}."
+    return f"It follows {deploy_at(found[-1].version or found[-1].external_id, found[-1].at)}."
 
 
 def _account(member: Member, names: dict[str, str], rows: Mapping[UUID, Row], deployed: str) -> Account:

@@ -194,7 +194,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.TLS_CERT_COMPRESSION: COMPRESSION,
     FindingId.TLS_RECORD_OVERFLOW: _settings(
         nginx="ssl_buffer_size 4k;",
-        # Answers over HTTP/2 that fill more than one of its buffers take no notice of tune.ssl.maxrecord (seen with 2.6).
+        # Answers over HTTP/2 that fill more than one of its buffers escape tune.ssl.maxrecord (seen with 2.6).
         haproxy="tune.ssl.hard-maxrecord 4096  (in global; 2.6; tune.ssl.maxrecord limits only what is short)",
         caddy="begins with small records by itself",
     ),
