@@ -45,8 +45,7 @@ def _late_script() -> Slow:
 # Rules of gzip: words that are never the same, and yet letters alone.
 _LONG = " ".join(f".a{number * 7919 % 99991} {{ color: #{number * 104729 % 4096:03x} }}" for number in range(12_000))
 _LINE = 400_000
-# The words come first, the last of it 200 ms later.
-_LONG_BODY = f"{_TEXT}<!-- {'x' * 12_000} -->"
+_LASTING = f"{_TEXT}<!-- {'x' * 12_000} -->"  # for 200 ms after its words
 _IMPORT = b"@import '/b.css';"
 _FACE = b"@font-face { font-family: F; src: url(%s/f.woff2) } body { font-family: F }"
 _FONT = Slow(body=b"x" * 3000, kind="font/woff2", think_s=0.1, headers=(*_KEPT, ("Access-Control-Allow-Origin", "*")))
@@ -110,7 +109,8 @@ def _lcp(page: PageMeasurement) -> int | None:
 
 
 _SHADOW = f"<x-a><template shadowrootmode=open>{_TEXT}</template></x-a>"
-_BESIDE = "<link rel=stylesheet href=/a.css media=%s><script src=/a.js async></script>"
+_STYLED = "<link rel=stylesheet href=/a.css media=%s>"
+_BESIDE = f"{_STYLED}<script src=/a.js async></script>"
 
 
 PAIRS = {
@@ -122,14 +122,8 @@ PAIRS = {
     ),
     "render-blocking for longer than a document in pieces comes": Pair(
         id=FindingId.PAGE_RENDER_BLOCKING,
-        faulty={
-            "/": replace(html("<link rel=stylesheet href=/a.css>", _LONG_BODY), bytes_per_s=60_000),
-            "/a.css": _SLOW_STYLES,
-        },
-        repaired={
-            "/": replace(html("<link rel=stylesheet href=/a.css media=print>", _LONG_BODY), bytes_per_s=60_000),
-            "/a.css": _SLOW_STYLES,
-        },
+        faulty={"/": replace(html(_STYLED % "all", _LASTING), bytes_per_s=60_000), "/a.css": _SLOW_STYLES},
+        repaired={"/": replace(html(_STYLED % "print", _LASTING), bytes_per_s=60_000), "/a.css": _SLOW_STYLES},
         paint=_fcp,
     ),
     "render-blocking ahead of a picture alone": Pair(
