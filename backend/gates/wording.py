@@ -133,7 +133,8 @@ def _worst(pair: tuple[GateRule, RuleFound | None]) -> tuple[int, float]:
 
 
 def _signed(pct: float) -> str:
-    return f"{pct:+,.1f}".replace("-", "\N{MINUS SIGN}")
+    # Rounded to nothing, a change has no direction: 0.0 added makes of -0.0 a zero.
+    return f"{round(pct, 1) + 0.0:+,.1f}".replace("-", "\N{MINUS SIGN}")
 
 
 def _signed_value(metric: str, value: float) -> str:

@@ -11,7 +11,7 @@ from django.core.mail import EmailMultiAlternatives
 from django.template.loader import render_to_string
 
 from backend.alerts.channels.parcel import Outcome, Parcel, Sent
-from backend.alerts.message import GOOD_NEWS, clean, for_people
+from backend.alerts.message import GOOD_NEWS, Severity, clean, for_people
 from backend.alerts.models.channels import MAX_ANSWER_CHARS
 from workers.measurement.idn import readable
 
@@ -38,6 +38,11 @@ def send(config: Mapping[str, Any], parcel: Parcel) -> Sent:
     return Sent(outcome=Outcome.DELIVERED, answer="Taken by the mail server.", status=250)
 
 
+_GREEN = "#0a6b2d"
+# The worst first.
+_COLOURS = {Severity.CRITICAL: "#a31515", Severity.WARNING: "#8a5300", Severity.INFO: "#0b57d0"}
+
+
 def mail(parcel: Parcel, addresses: list[str]) -> EmailMultiAlternatives:
     """The message as text and HTML. What is said about one object is one thread; the id is the same at each try."""
     context = _context(parcel)
@@ -57,7 +62,7 @@ def _context(parcel: Parcel) -> dict[str, Any]:
     title = f"{len(parcel.items)} alerts at once" if parcel.is_digest else parcel.first.title
     return {
         "title": readable(title),
-        "good": parcel.first.event in GOOD_NEWS and not parcel.is_digest,
+        "colour": _colour(parcel),
         "message": None if parcel.is_digest else for_people(parcel.first),
         "links": [] if parcel.is_digest else [(link.label, parcel.url(link.path)) for link in parcel.first.links],
         "listed": [for_people(item.message) for item in parcel.items[:MAX_LISTED]] if parcel.is_digest else [],
@@ -65,6 +70,14 @@ def _context(parcel: Parcel) -> dict[str, Any]:
         "organisation": parcel.organisation,
         "alerts_url": parcel.url("/alerts/"),
     }
+
+
+def _colour(parcel: Parcel) -> str:
+    """As severe as the message, or as the worst of several."""
+    messages = [item.message for item in parcel.items]
+    if all(message.event in GOOD_NEWS for message in messages):
+        return _GREEN
+    return next(colour for severity, colour in _COLOURS.items() if any(m.severity is severity for m in messages))
 
 
 def _id(public_id: UUID) -> str:

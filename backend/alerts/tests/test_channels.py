@@ -19,7 +19,7 @@ from pytest_django import Settings
 from backend.alerts.channels import Item, Outcome, Parcel, Sent, email, send, slack, webhook
 from backend.alerts.channels.config import ChannelError, check, new_secret, rotated, secret_bytes, signing_secrets
 from backend.alerts.channels.parcel import REDIRECTED
-from backend.alerts.message import Event, Fact, Link, Message
+from backend.alerts.message import Event, Fact, Link, Message, Severity
 from backend.alerts.models import ChannelKind
 from backend.alerts.tests.standin import ARCHIVED, FAULT, INVALID_PAYLOAD, NO_SERVICE, OK, StandIn, limited, loopback
 from backend.alerts.tests.test_notices import NOW, message
@@ -280,6 +280,22 @@ def test_a_mail_has_text_and_html_and_the_same_id_at_each_try(settings: Settings
     assert 'href="https://fb.example/alerts/1/"' in one.alternatives[0].content
     assert one.extra_headers["Message-ID"] == again.extra_headers["Message-ID"]
     assert str(ABOUT) in one.extra_headers["References"]
+
+
+@pytest.mark.parametrize(
+    ("events", "colour"),
+    [
+        ([("opened", "critical")], "#a31515"),
+        ([("opened", "warning")], "#8a5300"),
+        ([("test", "info")], "#0b57d0"),
+        ([("recovered", "critical")], "#0a6b2d"),
+        ([("recovered", "critical"), ("opened", "warning"), ("opened", "critical")], "#a31515"),
+    ],
+)
+def test_a_mail_has_the_colour_of_what_it_says(events: list[tuple[str, str]], colour: str, settings: Settings) -> None:
+    """That somebody pressed "Send test" is no alarm."""
+    messages = [stored(message(event=Event(event), severity=Severity(severity))) for event, severity in events]
+    assert f"border-left:6px solid {colour}" in mailed(parcel(*messages), settings).alternatives[0].content
 
 
 def test_hostile_names_are_only_text_in_a_mail(settings: Settings) -> None:

@@ -86,6 +86,12 @@ def test_a_change_that_must_have_a_size_is_told_with_it() -> None:
     )
 
 
+def test_what_rounds_to_nothing_has_no_sign_of_its_own() -> None:
+    rule = GateRule(metric="ttfb_ms", max_change_pct=10, verdict="pass")
+    told = rule_sentence(rule, a_finding(pct=Bounds(value=-0.04, low=-9.3, high=10.2)))
+    assert told.startswith("First byte +0.0 % (")
+
+
 def test_a_limit_is_told_as_exactly_as_it_takes_to_see_on_which_side_it_is() -> None:
     rule = GateRule(metric="ttfb_ms", max_value=0.8, verdict="fail")
     assert rule_sentence(rule, a_finding()) == "First byte 0.90 ms (0.84 ms to 0.96 ms), limit 0.80 ms."
