@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from workers.diagnosis.case import Case, rtt_of
+from workers.diagnosis.case import Case, lost_packets, rtt_of
 from workers.diagnosis.flights import Turn, handshake_turns, mss_of, packet_time_us
 from workers.diagnosis.once import once_a_trial
 from workers.diagnosis.weighing import jitter_us, lost_in_handshake
@@ -31,10 +31,12 @@ def begun_late_us(trial: TrialEvidence, up_us_per_byte: float) -> int:
 
 
 def _on_narrow_link_us(trial: TrialEvidence, up_us_per_byte: float) -> float:
-    """What the way takes beyond a round trip for our hello, and for the first packet of what follows."""
+    """What the way takes beyond a round trip for our hello, and for the first packet of what follows. Packets that are
+    sent again come far apart on any way."""
     hello_bytes = 0 if trial.handshake is None else trial.handshake.hello_bytes
     first = first_packet_bytes(trial, handshake_turns(trial)[0])
-    return up_us_per_byte * hello_bytes + packet_time_us(trial) * first / mss_of(trial)
+    packet_us = 0 if lost_packets(trial) else packet_time_us(trial)
+    return up_us_per_byte * hello_bytes + packet_us * first / mss_of(trial)
 
 
 def first_packet_bytes(trial: TrialEvidence, turn: Turn) -> int:

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from workers.diagnosis import answers, handshakes
-from workers.measurement.evidence import ProbeEvidence, Trial
+from workers.measurement.evidence import Direction, ProbeEvidence, TcpState, Transfer, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
 from workers.tests.diagnosis.judging import facts, found, left_open
@@ -87,6 +87,21 @@ def test_on_a_way_as_unsteady_a_late_begin_is_left_open() -> None:
     *others, last = evidence.trials
     unsteady = replace(evidence, trials=(*others, replace(last, syn_rtt_us=130_000)))
     assert left_open(RULES, unsteady)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.UNSTEADY
+
+
+def test_a_connection_that_lost_packets_does_not_make_the_way_narrow() -> None:
+    """What was sent again comes far behind other packets: nobody waits for each as long as that."""
+    evidence = deep(Path(), replace(LATE, tickets_bytes=0, body_bytes=300))
+    [place] = [number for number, one in enumerate(evidence.trials) if one.trial is Trial.RESUMED]
+    trial = evidence.trials[place]
+    again = [
+        Transfer(at_us=(trial.ended_us or 0) + late_us, direction=Direction.RECEIVED, size_bytes=1_448)
+        for late_us in (160_000, 600_000)
+    ]
+    ended = replace(trial.tcp_ended or TcpState(), out_of_order_packets=1)
+    lossy = replace(trial, transfers=(*trial.transfers, *again), tcp_ended=ended)
+    told = found(RULES, replace(evidence, trials=(*evidence.trials[:place], lossy, *evidence.trials[place + 1 :])))
+    assert told.keys() & {Id.TLS_HANDSHAKE_STALL, Id.TLS_KEY_COST} == {Id.TLS_HANDSHAKE_STALL}
 
 
 def test_one_handshake_that_began_at_once_says_that_not_each_is_late() -> None:

@@ -1,5 +1,5 @@
 """Twins behind odd ways: what a diagnosis tells of a broken site and of its repaired twin where much of what is seen is
-the way's. There it may leave open what it cannot tell; what it tells must be true.
+the way's. There it may leave open what it cannot tell, and says why; what it tells must be true.
 """
 
 from collections.abc import Iterable, Mapping
