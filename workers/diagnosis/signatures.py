@@ -41,7 +41,8 @@ def key_cost(case: Case) -> Verdicts:
     """tls.key_cost: the server takes long before it says anything, or has a key that makes it."""
     key = server_key(case)
     large = key is not None and _is_large_rsa(key)
-    least_us = max(MIN_KEY_COST_US, _JITTERS * jitter_us(case), plain_think_us(case) or 0)
+    unsteady_us, plain_us = _JITTERS * jitter_us(case), plain_think_us(case) or 0
+    least_us = max(MIN_KEY_COST_US, unsteady_us, plain_us)
     trials = [trial for trial in visits(case, _SIGNED, ()) if lead_us(trial) is not None]
     up_us, always_us = up_us_per_byte(case), _without_signature_us(case)
 
@@ -56,7 +57,8 @@ def key_cost(case: Case) -> Verdicts:
         return lead(trial) if stands_out(trial, own_lag_us(trial)) else None
 
     def unsure(trial: TrialEvidence) -> bool:
-        return lead(trial) > max(MIN_KEY_COST_US, plain_think_us(case) or 0)
+        # A way that may have made an answer as late says nothing of how long it was thought about.
+        return lead(trial) > max(MIN_KEY_COST_US, plain_us if plain_us > unsteady_us else 0)
 
     loses = any(map(lost_packets, case.evidence.trials))
     soonest_us, jitter = min(map(_begun_us, trials), default=0), jitter_us(case)
@@ -82,7 +84,7 @@ def key_cost(case: Case) -> Verdicts:
     elif large:
         pauses = [(lead(trial), _pause_us(case, trial)) for trial in trials if not may_be_lost(trial)]
         known = [before + within for before, within in pauses if within is not None]
-        cost_us = round(median(known)) - (plain_think_us(case) or 0) if known else 0
+        cost_us = round(median(known)) - plain_us if known else 0
         # What is no longer than thinking about an answer says nothing of the key.
         yield _slow_key(key, cost_us if cost_us > 0 else None, Confidence.HIGH, ())
     elif sure is not None:
