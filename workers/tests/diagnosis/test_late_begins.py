@@ -89,6 +89,15 @@ def test_on_a_way_as_unsteady_a_late_begin_is_left_open() -> None:
     assert left_open(RULES, unsteady)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.UNSTEADY
 
 
+def test_a_slow_signature_is_left_open_where_the_way_made_the_plain_answer_later() -> None:
+    """As behind a radio that repeats packets: how long that answer was thought about is not known."""
+    evidence = deep(Path(), Server(sign_us=71_000, body_bytes=20_000))
+    *others, last = evidence.trials
+    repeated = (replace(last, syn_rtt_us=230_000), plain(Path(looked_into_us=150_000), Server()))
+    unsteady = replace(evidence, trials=(*others, *repeated))
+    assert left_open(RULES, unsteady)[Id.TLS_KEY_COST] is NotJudgedReason.UNSTEADY
+
+
 def test_a_connection_that_lost_packets_does_not_make_the_way_narrow() -> None:
     """What was sent again comes far behind other packets: nobody waits for each as long as that."""
     evidence = deep(Path(), replace(LATE, tickets_bytes=0, body_bytes=300))
