@@ -73,11 +73,9 @@ def _context(parcel: Parcel) -> dict[str, Any]:
 
 
 def _colour(parcel: Parcel) -> str:
-    """As severe as the message, or as the worst of several."""
-    messages = [item.message for item in parcel.items]
-    if all(message.event in GOOD_NEWS for message in messages):
-        return _GREEN
-    return next(colour for severity, colour in _COLOURS.items() if any(m.severity is severity for m in messages))
+    """As severe as the worst of what it tells, unless that is good news alone."""
+    severities = {item.message.severity for item in parcel.items if item.message.event not in GOOD_NEWS}
+    return next((colour for severity, colour in _COLOURS.items() if severity in severities), _GREEN)
 
 
 def _id(public_id: UUID) -> str:

@@ -4,54 +4,24 @@ import base64
 import hashlib
 import hmac
 import json
-import smtplib
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
 
 import pytest
-from django.core import mail
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from backend.alerts.channels import Item, Outcome, Parcel, Sent, email, send, slack, webhook
+from backend.alerts.channels import Outcome, send, slack, webhook
 from backend.alerts.channels.config import ChannelError, check, new_secret, rotated, secret_bytes, signing_secrets
 from backend.alerts.channels.parcel import REDIRECTED
-from backend.alerts.message import Event, Fact, Link, Message, Severity
+from backend.alerts.message import Event, Fact, Link
 from backend.alerts.models import ChannelKind
+from backend.alerts.tests.parcels import ABOUT, HOSTILE, parcel, stored, texts
 from backend.alerts.tests.standin import ARCHIVED, FAULT, INVALID_PAYLOAD, NO_SERVICE, OK, StandIn, limited, loopback
 from backend.alerts.tests.test_notices import NOW, message
 from workers.tests.ports import closed_port
 from workers.tests.servers import redirect, response
-
-ABOUT = UUID("8c2e7c1e-6b7a-4a8e-9c61-0d6f5e3a2b11")
-HOSTILE = "<!channel> & <https://evil.example|Open> *bold* ```x``` \u202e <script>alert(1)</script>"
-
-
-def parcel(*messages: Message, **changes: Any) -> Parcel:
-    items = tuple(
-        Item(about=ABOUT if place == 0 else uuid4(), sequence=1, message=one)
-        for place, one in enumerate(messages or (message(),))
-    )
-    fields: dict[str, Any] = {"id": uuid4(), "organisation": "Acme", "base_url": "https://fb.example", "sent_at": NOW}
-    return Parcel(items=items, **(fields | changes))
-
-
-def texts(value: Any) -> list[str]:
-    """Every text of a JSON value."""
-    if isinstance(value, dict):
-        return [text for inner in value.values() for text in texts(inner)]
-    if isinstance(value, list):
-        return [text for inner in value for text in texts(inner)]
-    return [value] if isinstance(value, str) else []
-
-
-def stored(one: Message) -> Message:
-    """As it comes out of the database."""
-    return Message.from_json(one.to_json())
-
 
 # Slack
 
@@ -257,111 +227,6 @@ def test_a_receivers_answers_are_understood(status: str, outcome: Outcome) -> No
     with StandIn(response(b"", status=status)) as there:
         sent = webhook.send({"url": there.url, "secret": new_secret()}, parcel(), loopback())
     assert sent.outcome is outcome
-
-
-# E-mail
-
-
-ADDRESSES = {"addresses": ["ops@acme.example", "on-call@acme.example"]}
-
-
-def mailed(sending: Parcel, settings: Settings) -> Any:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    assert email.send(ADDRESSES, sending).outcome is Outcome.DELIVERED
-    return mail.outbox[-1]
-
-
-def test_a_mail_has_text_and_html_and_the_same_id_at_each_try(settings: Settings) -> None:
-    sending = parcel()
-    one, again = mailed(sending, settings), mailed(sending, settings)
-    assert one.subject == "[Firstbyte] shop.example slower in Singapore: LCP 3.94 s (was 2.05 s)"
-    assert "5 of the last 5 runs." in one.body
-    assert "Open: https://fb.example/alerts/1/" in one.body
-    assert 'href="https://fb.example/alerts/1/"' in one.alternatives[0].content
-    assert one.extra_headers["Message-ID"] == again.extra_headers["Message-ID"]
-    assert str(ABOUT) in one.extra_headers["References"]
-
-
-@pytest.mark.parametrize(
-    ("events", "colour"),
-    [
-        ([("opened", "critical")], "#a31515"),
-        ([("opened", "warning")], "#8a5300"),
-        ([("test", "info")], "#0b57d0"),
-        ([("recovered", "critical")], "#0a6b2d"),
-        ([("recovered", "critical"), ("opened", "warning"), ("opened", "critical")], "#a31515"),
-    ],
-)
-def test_a_mail_has_the_colour_of_what_it_says(events: list[tuple[str, str]], colour: str, settings: Settings) -> None:
-    """That somebody pressed "Send test" is no alarm."""
-    messages = [stored(message(event=Event(event), severity=Severity(severity))) for event, severity in events]
-    assert f"border-left:6px solid {colour}" in mailed(parcel(*messages), settings).alternatives[0].content
-
-
-def test_hostile_names_are_only_text_in_a_mail(settings: Settings) -> None:
-    hostile = stored(message(title=f"{HOSTILE}\r\nBcc: evil@example.com", sentences=(HOSTILE,)))
-    one = mailed(parcel(hostile), settings)
-    assert "\n" not in one.subject
-    assert "<script" not in one.alternatives[0].content
-    assert one.recipients() == ADDRESSES["addresses"]
-    assert "&lt;" not in one.body
-
-
-def test_names_of_hosts_are_told_to_people_as_they_write_them_and_to_programs_as_the_dns_does(
-    settings: Settings,
-) -> None:
-    encoded, fact = "www.xn--bcher-kva.example", Fact(label="Site", value="xn--bcher-kva.example")
-    named = stored(message(title=f"{encoded} is down", sentences=(f"It was {encoded}.",), facts=(fact,)))
-    one = mailed(parcel(named), settings)
-    assert one.subject == "[Firstbyte] www.bücher.example is down"
-    for told in (one.body, one.alternatives[0].content, "".join(texts(slack.payload(parcel(named))))):
-        assert "It was www.bücher.example." in told
-        assert "xn--" not in told
-    digest = parcel(named, message())
-    assert "- www.bücher.example is down" in mailed(digest, settings).body
-    assert "www.bücher.example is down" in "".join(texts(slack.payload(digest)))
-    assert f"{encoded} is down" in texts(webhook.payload(parcel(named)))
-
-
-def test_many_at_once_are_one_mail(settings: Settings) -> None:
-    one = mailed(parcel(*(message(title=f"site {number} is down") for number in range(60))), settings)
-    assert one.subject == "[Firstbyte] 60 alerts at once"
-    assert "- site 0 is down" in one.body
-    assert "and 10 more" in one.body
-
-
-def fails_with(error: Exception) -> Callable[..., int]:
-    def fail(*_: object) -> int:
-        raise error
-
-    return fail
-
-
-@pytest.mark.parametrize(
-    ("error", "outcome", "words"),
-    [
-        (ConnectionRefusedError(), Outcome.RETRY, "The mail server could not be reached, or broke off."),
-        (smtplib.SMTPServerDisconnected(), Outcome.RETRY, "The mail server could not be reached, or broke off."),
-        (smtplib.SMTPAuthenticationError(535, b"bad login"), Outcome.RETRY, "bad login"),
-        (smtplib.SMTPDataError(451, b"try later"), Outcome.RETRY, "try later"),
-        (smtplib.SMTPDataError(554, b"spam"), Outcome.REFUSED, "spam"),
-        (smtplib.SMTPRecipientsRefused({"a@b.c": (550, b"no such user")}), Outcome.REFUSED, "no such user"),
-        (smtplib.SMTPRecipientsRefused({"a@b.c": (450, b"greylisted")}), Outcome.RETRY, "greylisted"),
-    ],
-)
-def test_a_mail_servers_answers_are_understood(
-    error: Exception, outcome: Outcome, words: str, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    monkeypatch.setattr("django.core.mail.backends.locmem.EmailBackend.send_messages", fails_with(error))
-    sent = email.send(ADDRESSES, parcel())
-    assert (sent.outcome, sent.answer) == (outcome, words)
-
-
-def test_without_a_mail_server_nothing_counts_as_sent(settings: Settings) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.console.EmailBackend"
-    sent = email.send(ADDRESSES, parcel())
-    assert sent == Sent(outcome=Outcome.RETRY, answer=email.NO_SERVER)
 
 
 # Configurations

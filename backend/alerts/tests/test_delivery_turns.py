@@ -8,8 +8,8 @@ from backend.alerts.channels import slack
 from backend.alerts.delivery import MAX_CHANNELS
 from backend.alerts.message import Event, Severity
 from backend.alerts.models import Channel, Delivery
+from backend.alerts.tests.parcels import parcel
 from backend.alerts.tests.standin import StandIn
-from backend.alerts.tests.test_channels import parcel
 from backend.alerts.tests.test_delivery import Outbox
 from backend.alerts.tests.test_notices import message
 from backend.cast import Member

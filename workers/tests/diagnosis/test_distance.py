@@ -11,7 +11,8 @@ from workers.measurement.finding import Confidence, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import facts, found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, connection, deep, light, postponed, probe
+from workers.tests.diagnosis.postponing import postponed
+from workers.tests.diagnosis.servers import Server, connection, deep, light, probe
 
 
 def far(rtt_ms: float, **changes: Any) -> ProbeEvidence:

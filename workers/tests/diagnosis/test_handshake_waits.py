@@ -11,7 +11,8 @@ from workers.measurement.finding import Confidence, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, facts, found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, deep, postponed
+from workers.tests.diagnosis.postponing import postponed
+from workers.tests.diagnosis.servers import Server, deep
 
 RULES = (*handshakes.RULES, *transport.RULES)
 PAGE = Server(body_bytes=20_000)

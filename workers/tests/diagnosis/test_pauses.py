@@ -17,7 +17,8 @@ from workers.measurement.finding import Confidence, NotJudgedReason
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import facts, found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, connection, deep, postponed
+from workers.tests.diagnosis.postponing import postponed
+from workers.tests.diagnosis.servers import Server, connection, deep
 
 RULES = answers.RULES
 QUICK_US, SLOW_US = 50_000, 650_000

@@ -11,7 +11,8 @@ from workers.measurement.finding import Confidence, Finding, NotJudgedReason
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, deep, postponed
+from workers.tests.diagnosis.postponing import postponed
+from workers.tests.diagnosis.servers import Server, deep
 
 RULES = transport.RULES
 ANYWHERE = pytest.mark.parametrize("rtt_ms", [20, 80, 380])

@@ -1,0 +1,55 @@
+"""What the message of an incident says of the runs and releases behind it."""
+
+import pytest
+
+from backend.alerts.models import Notice, Rule
+from backend.alerts.tests.world import MINUTE, make_rule, make_world, put_run, told
+from backend.alerts.wording import clock
+from backend.sites.models import Deploy
+from workers.diagnosis.catalogue.failures import advice_on
+from workers.measurement.failure import FailureKind, failure
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_message_of_a_budget_names_the_phase_that_grew() -> None:
+    world = make_world("fra", rules=["budget"])
+    rule = Rule.objects.get()
+    rule.params |= {"metric": "ttfb_ms", "limit": 250, "of_last": 1}
+    rule.save()
+    world.minutes(". .")
+    put_run(world.monitor, world.regions[0], world.now, ".", ttfb_us=420_000, wait_us=315_000, tls_us=4_000)
+    world.now += MINUTE
+    world.judge()
+    assert told() == ["opened"]
+    assert Notice.objects.get().message["sentences"][1:] == [
+        "The last run took 420 ms; the limit is 250 ms.",
+        "First byte: the newest run over the limit took 220 ms longer than the last one within it, most of it in"
+        " waiting for the server: 315 ms instead of 100 ms.",
+    ]
+
+
+@pytest.mark.parametrize(("before_min", "is_told"), [(2, True), (20, False), (-1, False)])
+def test_an_outage_names_the_release_that_it_follows(before_min: int, is_told: bool) -> None:
+    world = make_world("fra", rules=["availability"])
+    world.minutes(". .")
+    at = world.now - before_min * MINUTE
+    Deploy.objects.create(
+        organisation=world.fleet.organisation, site=world.fleet.site, at=at, external_id="r1234", version="9f3c2e1"
+    )
+    world.minutes("x x")
+    said = Notice.objects.get().message["sentences"]
+    assert (f"It follows the deploy of 9f3c2e1 at {clock(at)}." in said) is is_told
+    assert any("It follows the deploy" in one for one in said) is is_told
+
+
+@pytest.mark.parametrize(
+    ("kind", "params"), [("availability", {}), ("failures", {"failed": 2, "of_last": 4, "regions": 1})]
+)
+def test_the_message_of_failed_runs_says_what_to_do(kind: str, params: dict[str, int]) -> None:
+    world = make_world("fra")
+    Rule.objects.all().delete()
+    make_rule(world, kind, params=params)
+    world.minutes(". . x x")
+    assert told() == ["opened"]
+    assert Notice.objects.get().message["sentences"][-1] == advice_on(failure(FailureKind.CONNECT_REFUSED))
