@@ -10,7 +10,7 @@ from backend.alerts.message import Severity
 from backend.alerts.models import Incident, Member, RuleKind
 from backend.alerts.states import RANK, State
 from backend.alerts.wording import Account, Story, deploy_at
-from backend.analysis.attribution import ROLLOUT_S
+from backend.analysis.settings import ROLLOUT_S
 from backend.fleet.models import Region
 from backend.runs.failed import FAILURE_COLUMNS, failure_of
 from backend.runs.models import Run

@@ -10,8 +10,6 @@ from backend.analysis.history import Series
 from backend.analysis.noise import Floats
 from backend.analysis.settings import DAY_S, HOUR_S
 
-# A rollout takes its time: a deploy told so long before a change can have begun may still have caused it.
-ROLLOUT_S = 900.0
 # A phase that grew by a smaller part of the whole change did not cause it.
 _SHARE = 0.5
 # So many standard deviations of Wilcoxon's rank sum, over all regions, and a phase has moved. Three runs that are all

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, field, replace
 from math import inf, log1p
 from typing import Any
 
-from backend.analysis.attribution import ROLLOUT_S
 from backend.analysis.change import Change, Question, examine, level_error, level_of, levels, worth_telling
 from backend.analysis.clock_changes import same_hour
 from backend.analysis.events import Alert, AlertClass
@@ -14,7 +13,7 @@ from backend.analysis.history import History
 from backend.analysis.model import Model
 from backend.analysis.onset import Onset
 from backend.analysis.persistence import Watch
-from backend.analysis.settings import DAY_S, HOUR_S, Settings
+from backend.analysis.settings import DAY_S, HOUR_S, ROLLOUT_S, Settings
 
 # How far back a change is looked for: so many rounds of tests, at least a day.
 _LOOK_BACK_ROUNDS = 600

@@ -4,6 +4,8 @@ from dataclasses import dataclass, replace
 
 HOUR_S = 3600.0
 DAY_S = 24 * HOUR_S
+# A rollout takes its time: a deploy told so long before a change can have begun may still have caused it.
+ROLLOUT_S = 900.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
