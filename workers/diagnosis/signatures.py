@@ -5,7 +5,7 @@ Who continues a session is answered without a signature: as late as that handsha
 
 from statistics import median
 
-from workers.diagnosis.case import Case, Verdicts, lost_packets
+from workers.diagnosis.case import Case, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.flights import handshake_turns, packet_time_us
 from workers.diagnosis.gaps import GapKind, handshake_gaps, ruler_of
 from workers.diagnosis.late_begins import (
@@ -57,8 +57,10 @@ def key_cost(case: Case) -> Verdicts:
         return lead(trial) if stands_out(trial, own_lag_us(trial)) else None
 
     def unsure(trial: TrialEvidence) -> bool:
-        # A way that may have made an answer as late says nothing of how long it was thought about.
-        return lead(trial) > max(MIN_KEY_COST_US, plain_us if plain_us > unsteady_us else 0)
+        # A way that may have made an answer as late says nothing of how long it was thought about, and a round trip
+        # that was longer than others hides as much of what the server took.
+        hidden_us = (rtt_of(trial) or 0) - (case.rtt_us or 0)
+        return lead(trial) + hidden_us > max(MIN_KEY_COST_US, plain_us if plain_us > unsteady_us else 0)
 
     loses = any(map(lost_packets, case.evidence.trials))
     soonest_us, jitter = min(map(_begun_us, trials), default=0), jitter_us(case)

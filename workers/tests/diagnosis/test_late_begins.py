@@ -98,6 +98,15 @@ def test_a_slow_signature_is_left_open_where_the_way_made_the_plain_answer_later
     assert left_open(RULES, unsteady)[Id.TLS_KEY_COST] is NotJudgedReason.UNSTEADY
 
 
+def test_a_slow_signature_is_left_open_where_a_connection_took_as_much_longer_to_be_made() -> None:
+    """Its longer round trip hides what the server took."""
+    evidence = deep(Path(), Server(sign_us=71_000, body_bytes=20_000))
+    (full, *others) = evidence.trials
+    longer = replace(full, syn_rtt_us=230_000, tcp_connected=None, tcp_secured=None, tcp_ended=None)
+    unsteady = replace(evidence, trials=(longer, *others))
+    assert left_open(RULES, unsteady)[Id.TLS_KEY_COST] is NotJudgedReason.UNSTEADY
+
+
 def test_a_connection_that_lost_packets_does_not_make_the_way_narrow() -> None:
     """What was sent again comes far behind other packets: nobody waits for each as long as that."""
     evidence = deep(Path(), replace(LATE, tickets_bytes=0, body_bytes=300))
