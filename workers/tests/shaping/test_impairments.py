@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import product
+from math import inf
 from random import Random
 
 import pytest
@@ -55,8 +56,8 @@ def way(impairment: Impairment, seed: int = 1) -> Way:
 
 
 def crossed(of: Way | Impaired, packets: Iterable[tuple[Direction, bytes, float]]) -> list[float]:
-    """How much later each packet leaves than it is due, in ms; -1 for what never does. Packets by when they come."""
-    return [-1 if late is None else late / MS for late in _late_ns(of, packets)]
+    """By how many ms each packet leaves later than it is due, infinitely for what never does. Packets as they come."""
+    return [inf if late is None else late / MS for late in _late_ns(of, packets)]
 
 
 def _late_ns(of: Way | Impaired, packets: Iterable[tuple[Direction, bytes, float]]) -> Iterator[int | None]:
@@ -149,8 +150,8 @@ def test_what_was_repeated_holds_up_what_came_behind_it() -> None:
 
 def test_a_burst_loses_all_of_its_time() -> None:
     late = crossed(way(Impairment.LOSS_BURSTS), [(DOWN, data(), 10 * number) for number in range(2000)])
-    first = late.index(-1)
-    assert late[first : first + 6] == [-1] * 6
+    first = late.index(inf)
+    assert late[first : first + 6] == [inf] * 6
     assert late[first + 6] == 0
 
 
@@ -168,9 +169,9 @@ def test_a_shaper_passes_a_burst_and_then_its_rate() -> None:
 
 def test_a_policer_drops_what_a_shaper_would_hold() -> None:
     policer = way(Impairment.POLICER)
-    assert crossed(policer, [(DOWN, data(), 0)] * 15) == [0] * 13 + [-1, -1]
+    assert crossed(policer, [(DOWN, data(), 0)] * 15) == [0] * 13 + [inf, inf]
     # 1000 bytes are missing: 8 ms at 1 Mbit/s.
-    assert crossed(policer, [(DOWN, data(), 7.9), (DOWN, data(), 8.1)]) == [-1, 0]
+    assert crossed(policer, [(DOWN, data(), 7.9), (DOWN, data(), 8.1)]) == [inf, 0]
 
 
 def test_a_rule_for_a_flow_is_made_once_in_each_direction() -> None:
@@ -195,8 +196,8 @@ def test_each_server_has_a_way_of_its_own() -> None:
     link = Impaired(Impairment.POLICER, seed=1)
     here = data()
     there = here[:26] + b"\x0a\x4d\x00\x09" + here[30:]
-    assert crossed(link, [(DOWN, here, 0)] * 14)[-1] == -1
-    assert crossed(link, [(DOWN, there, 0)] * 14) == [0] * 13 + [-1]
+    assert crossed(link, [(DOWN, here, 0)] * 14)[-1] == inf
+    assert crossed(link, [(DOWN, there, 0)] * 14) == [0] * 13 + [inf]
 
 
 def test_a_link_adds_its_impairment_to_its_numbers_and_counts_what_it_loses() -> None:
