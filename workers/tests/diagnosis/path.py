@@ -74,7 +74,7 @@ class Wire:
     """The server's half of one connection: `write` in order of time, then `deliver` what those writes come to."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         self._random = Random(path.seed)
         self._numbers = count()
         self._events: list[_Event] = []
@@ -95,8 +95,8 @@ class Wire:
 
     def one_way_us(self) -> float:
         """From the client to the server, or back, now."""
-        half = self._path.rtt_us / 2
-        return half + self._random.random() * self._path.jitter * self._path.rtt_us / 2
+        half = self.path.rtt_us / 2
+        return half + self._random.random() * self.path.jitter * self.path.rtt_us / 2
 
     def write(self, at_us: float, *sizes: int) -> None:
         """Several writes right one after the other."""
@@ -106,8 +106,8 @@ class Wire:
     def rest(self) -> None:
         """The connection was idle: what the kernel does to the window."""
         self._filled = False
-        if self._path.idle_restart:
-            self._window = min(self._window, float(self._path.iw))
+        if self.path.idle_restart:
+            self._window = min(self._window, float(self.path.iw))
 
     def deliver(self) -> None:
         """All that was written, to the last byte."""
@@ -142,11 +142,11 @@ class Wire:
                 return
             self._flying[self._segment] = size
             self._sizes.append(size)
-            if self._path.kept is not None and self._segment == self._path.kept[0]:
-                self._last_us += self._path.kept[1]
-            if self._segment in self._path.lost:
+            if self.path.kept is not None and self._segment == self.path.kept[0]:
+                self._last_us += self.path.kept[1]
+            if self._segment in self.path.lost:
                 # Nobody noticed in time: the server's own timer.
-                self._put(now_us + self._path.rtt_us + _AGAIN_US, "again", self._segment)
+                self._put(now_us + self.path.rtt_us + _AGAIN_US, "again", self._segment)
             else:
                 self._put(self._reaches_us(now_us, size), "arrival", self._segment)
             self._segment += 1
@@ -154,11 +154,11 @@ class Wire:
 
     def _next_size(self) -> int:
         """Of the segment that may leave now: none while Nagle holds a small one back."""
-        size = min(sum(self._queue), self._path.mss)
-        if not self._path.nagle:
+        size = min(sum(self._queue), self.path.mss)
+        if not self.path.nagle:
             # Each write leaves by itself where nothing holds it back.
-            size = min(size, self._queue[0] if self._queue[0] < self._path.mss else self._path.mss)
-        elif size < self._path.mss and any(one < self._path.mss for one in self._flying.values()):
+            size = min(size, self._queue[0] if self._queue[0] < self.path.mss else self.path.mss)
+        elif size < self.path.mss and any(one < self.path.mss for one in self._flying.values()):
             return 0
         left = size
         while left:
@@ -170,7 +170,7 @@ class Wire:
         return size
 
     def _reaches_us(self, now_us: float, size: int) -> float:
-        rate = self._path.rate_bytes_s
+        rate = self.path.rate_bytes_s
         self._link_free_us = max(self._link_free_us, now_us) + (size / rate * 1e6 if rate else 2)
         self._last_us = max(self._last_us + 1, self._link_free_us + self.one_way_us())
         return self._last_us
@@ -193,7 +193,7 @@ class Wire:
         size = self._sizes[number]
         self._stream += size
         self.arrivals.append(Arrival(at_us=round(stamp_us), read_us=round(at_us), size=size, end=self._stream))
-        delay_us = self._path.late_ack_us or (_DELAYED_ACK_US if self._path.delayed_ack else 0)
+        delay_us = self.path.late_ack_us or (_DELAYED_ACK_US if self.path.delayed_ack else 0)
         waits = delay_us > 0 and self._held is None
         self._held = number if waits else None
         wait_us = delay_us if waits else 0
@@ -201,7 +201,7 @@ class Wire:
 
     def _growth(self) -> float:
         """By one acknowledgement, in segments."""
-        until = self._path.slow_start_until
+        until = self.path.slow_start_until
         return 1 if until is None or self._window < until else 1 / self._window
 
     def _acknowledged(self, event: _Event) -> None:
@@ -209,7 +209,7 @@ class Wire:
         told = [number for number in self._flying if number <= event.value]
         for number in told:
             # The window grows while it is used: Linux's rule in slow start.
-            used = len(self._flying) * 2 > self._window or (self._path.grows_whole and self._filled)
+            used = len(self._flying) * 2 > self._window or (self.path.grows_whole and self._filled)
             self._window += self._growth() if used else 0
             del self._flying[number]
         if told:
