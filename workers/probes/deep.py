@@ -79,7 +79,6 @@ class _Dive:
         self._run_ns = capture.before.monotonic_ns
         self._until_ns = time.monotonic_ns() + _TOTAL_NS
         self._deeper = Deeper.of(capture)
-        self._redirected = len(capture.hops) > 1
         self._other_family = False
         early_bytes = _early_bytes(place, kit)
         self._given_up = {Trial.EARLY_DATA} if early_bytes > _MOST_EARLY_BYTES else set()
@@ -162,7 +161,6 @@ class _Dive:
             secure=place.target.secure,
             other_family=self._other_family,
             http3=self._http3_port() is not None,
-            plain=not self._redirected,
             classical=place.classical,
             elsewhere=place.elsewhere[:_MOST_ELSEWHERE],
             given_up=frozenset(self._given_up),

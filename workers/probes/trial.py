@@ -90,11 +90,12 @@ class Visit:
 
     @property
     def _target(self) -> Target:
+        """What an address asks for may be a secret, as after a redirect to a page of one's own."""
         target = self.place.target
         if self.step.trial is not Trial.PLAIN:
             return target
         port = DEFAULT_PORTS["http"]
-        plain = replace(target, scheme="http", port=port)
+        plain = replace(target, scheme="http", port=port, path=target.path.partition("?")[0])
         return replace(plain, url=f"http://{plain.authority}{plain.path}")
 
     @property

@@ -1,6 +1,7 @@
 """Local servers that misbehave on purpose: a script per connection, names of our own, certificates made for the test.
 
-Everything is bound to 127.0.0.1 and a port that the kernel chose, and ends with its `with` block.
+Everything is bound to 127.0.0.1 and a port that the kernel chose, where a test asks for no other, and ends with its
+`with` block.
 """
 
 import errno
@@ -70,12 +71,14 @@ class Peer:
 class Server:
     """Accepts TCP, TLS too when `context` is given, and runs the script in a thread of its own for each connection."""
 
-    def __init__(self, script: Script, *, context: ssl.SSLContext | None = None, host: str = LOOPBACK) -> None:
+    def __init__(
+        self, script: Script, *, context: ssl.SSLContext | None = None, host: str = LOOPBACK, port: int = 0
+    ) -> None:
         self.connections = 0
         self._script = script
         self._context = context
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self._listener = socket.create_server((host, 0), family=family, backlog=1024)
+        self._listener = socket.create_server((host, port), family=family, backlog=1024)
         self.port: int = self._listener.getsockname()[1]
         self._gone = threading.Event()
         self._thread = threading.Thread(target=self._accept, daemon=True)

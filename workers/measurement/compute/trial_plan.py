@@ -63,7 +63,6 @@ class Scope:
     secure: bool
     other_family: bool = False
     http3: bool = False
-    plain: bool = False
     classical: bool = False
     elsewhere: tuple[str, ...] = ()
     given_up: frozenset[Trial] = frozenset()
@@ -115,7 +114,7 @@ def _applies(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> bool:
         return bool(scope.elsewhere) and any(map(_resumed, _of(seen, Trial.RESUMED)))
     if kind is Trial.COMPRESSED:
         return _worth_compressing(seen, scope)
-    allowed = {Trial.HTTP3: scope.http3, Trial.PLAIN: scope.plain, Trial.OTHER_FAMILY: scope.other_family}
+    allowed = {Trial.HTTP3: scope.http3, Trial.OTHER_FAMILY: scope.other_family}
     return allowed.get(kind, True)
 
 

@@ -8,7 +8,7 @@ from workers.measurement.compute.trial_plan import MAX_CONNECTIONS, Scope, Step,
 from workers.measurement.evidence import Exchange, Handshake, TcpState, Trial, TrialEvidence
 
 RTT_US = 40_000
-SCOPE = Scope(secure=True, other_family=True, http3=True, plain=True)
+SCOPE = Scope(secure=True, other_family=True, http3=True)
 Act = Callable[[Step, int], TrialEvidence]
 
 

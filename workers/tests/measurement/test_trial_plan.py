@@ -97,7 +97,7 @@ def test_the_second_of_tls_12_offers_no_tickets() -> None:
 
 def test_what_does_not_apply_is_not_tried() -> None:
     made = count(healthy, Scope(secure=True))
-    assert not made.keys() & {Trial.HTTP3, Trial.PLAIN, Trial.OTHER_FAMILY}
+    assert not made.keys() & {Trial.HTTP3, Trial.OTHER_FAMILY}
     assert count(healthy, Scope(secure=False)).keys() == {Trial.FULL, Trial.DELAYED_ACK}
 
 

@@ -12,9 +12,20 @@ from workers.tests.netlab.twins import TWINS
 from workers.tests.second_tries import loud, measured_again
 
 _RTT_MS = 80
-# What ways imitate best, and one of each kind of evidence: pauses in handshakes and answers, sizes, waits, visits.
+# What ways imitate best, and one of each kind of evidence: pauses in handshakes and answers, sizes, waits, visits and
+# hops.
 _CHOSEN = frozenset(
-    {"records-16k", "nagle", "closing", "thinking", "handshake-stall", "flush-stall", "slow-signature", "no-sessions"}
+    {
+        "records-16k",
+        "nagle",
+        "closing",
+        "thinking",
+        "handshake-stall",
+        "flush-stall",
+        "slow-signature",
+        "no-sessions",
+        "moved",
+    }
 )
 _TRIES = 3
 # Of a dozen sites each.
