@@ -3,6 +3,8 @@
 Who continues a session is answered without a signature: as late as that handshake begins, it is not the key's doing.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets, rtt_of
@@ -39,58 +41,82 @@ _AS_LATE = 0.8
 
 def key_cost(case: Case) -> Verdicts:
     """tls.key_cost: the server takes long before it says anything, or has a key that makes it."""
-    key = server_key(case)
-    large = key is not None and _is_large_rsa(key)
-    unsteady_us, plain_us = _JITTERS * jitter_us(case), plain_think_us(case) or 0
-    least_us = max(MIN_KEY_COST_US, unsteady_us, plain_us)
     trials = [trial for trial in visits(case, _SIGNED, ()) if lead_us(trial) is not None]
-    up_us, always_us = up_us_per_byte(case), _without_signature_us(case)
-
-    def lead(trial: TrialEvidence) -> int:
-        return max(0, begun_late_us(trial, up_us) - always_us)
-
-    def stands_out(trial: TrialEvidence, lag_us: int = 0) -> bool:
-        link_us = max(_PACKETS * packet_time_us(trial), _JITTERS * _by_link_us(trial))
-        return lead(trial) - lag_us > max(least_us, link_us)
-
-    def look(trial: TrialEvidence) -> int | None:
-        return lead(trial) if stands_out(trial, own_lag_us(trial)) else None
-
-    def unsure(trial: TrialEvidence) -> bool:
-        # A way that may have made an answer as late says nothing of how long it was thought about, and a round trip
-        # that was longer than others hides as much of what the server took.
-        hidden_us = (rtt_of(trial) or 0) - (case.rtt_us or 0)
-        return lead(trial) + hidden_us > max(MIN_KEY_COST_US, plain_us if plain_us > unsteady_us else 0)
-
+    scale, key = _scale(case, trials), server_key(case)
     loses = any(map(lost_packets, case.evidence.trials))
-    soonest_us, jitter = min(map(_begun_us, trials), default=0), jitter_us(case)
-
-    def may_be_lost(trial: TrialEvidence) -> bool:
-        return lost_in_handshake(trial) or _may_have_been_lost(trial, jitter, soonest_us)
-
-    def spoilt(trial: TrialEvidence) -> bool:
-        return may_be_lost(trial) if loses else lost_in_handshake(trial)
-
     sure = weigh(
         case,
         FindingId.TLS_KEY_COST,
         trials,
-        look,
+        scale.slow_us,
         counts_round_trips=False,
-        spoilt=spoilt,
-        blind=stands_out,
-        unsure=unsure,
+        spoilt=scale.may_be_lost if loses else lost_in_handshake,
+        blind=scale.stands_out,
+        unsure=scale.may_be_slow,
     )
     if isinstance(sure, Sure):
         yield _slow_key(key, round(median(sure.seen)), sure.confidence, sure.facts())
-    elif large:
-        pauses = [(lead(trial), _pause_us(case, trial)) for trial in trials if not may_be_lost(trial)]
-        known = [before + within for before, within in pauses if within is not None]
-        cost_us = round(median(known)) - plain_us if known else 0
-        # What is no longer than thinking about an answer says nothing of the key.
-        yield _slow_key(key, cost_us if cost_us > 0 else None, Confidence.HIGH, ())
+    elif key is not None and _is_large_rsa(key):
+        yield _slow_key(key, _signing_us(case, trials, scale), Confidence.HIGH, ())
     elif sure is not None:
         yield sure
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Scale:
+    """By what is judged how long a server took for its first word: what the way does by itself, what the server takes
+    for an answer that is no trouble, how late connections begin in which nothing is signed, and the soonest flight."""
+
+    jitter_us: int
+    plain_us: int
+    always_us: int
+    up_us_per_byte: float
+    soonest_us: int
+    rtt_us: int
+
+    @property
+    def unsteady_us(self) -> float:
+        return _JITTERS * self.jitter_us
+
+    def lead_us(self, trial: TrialEvidence) -> int:
+        return max(0, begun_late_us(trial, self.up_us_per_byte) - self.always_us)
+
+    def stands_out(self, trial: TrialEvidence, lag_us: int = 0) -> bool:
+        link_us = max(_PACKETS * packet_time_us(trial), _JITTERS * _by_link_us(trial))
+        return self.lead_us(trial) - lag_us > max(MIN_KEY_COST_US, self.unsteady_us, self.plain_us, link_us)
+
+    def slow_us(self, trial: TrialEvidence) -> int | None:
+        return self.lead_us(trial) if self.stands_out(trial, own_lag_us(trial)) else None
+
+    def may_be_slow(self, trial: TrialEvidence) -> bool:
+        """A way that may have made an answer as late says nothing of how long it was thought about, and a round trip
+        that was longer than others hides as much of what the server took."""
+        hidden_us = (rtt_of(trial) or 0) - self.rtt_us
+        known_us = self.plain_us if self.plain_us > self.unsteady_us else 0
+        return self.lead_us(trial) + hidden_us > max(MIN_KEY_COST_US, known_us)
+
+    def may_be_lost(self, trial: TrialEvidence) -> bool:
+        return lost_in_handshake(trial) or _may_have_been_lost(trial, self.jitter_us, self.soonest_us)
+
+
+def _scale(case: Case, trials: Sequence[TrialEvidence]) -> _Scale:
+    return _Scale(
+        jitter_us=jitter_us(case),
+        plain_us=plain_think_us(case) or 0,
+        always_us=_without_signature_us(case),
+        up_us_per_byte=up_us_per_byte(case),
+        soonest_us=min(map(_begun_us, trials), default=0),
+        rtt_us=case.rtt_us or 0,
+    )
+
+
+def _signing_us(case: Case, trials: Sequence[TrialEvidence], scale: _Scale) -> int | None:
+    """What the server takes for its handshakes besides what it takes for an answer. None where that is nothing: what is
+    no longer than thinking about an answer says nothing of the key."""
+    pauses = [(scale.lead_us(trial), _pause_us(case, trial)) for trial in trials if not scale.may_be_lost(trial)]
+    known = [before + within for before, within in pauses if within is not None]
+    cost_us = round(median(known)) - scale.plain_us if known else 0
+    return cost_us if cost_us > 0 else None
 
 
 def begins_late(case: Case) -> Sure[int] | NotJudged | None:
