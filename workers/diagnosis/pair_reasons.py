@@ -45,13 +45,14 @@ class Reason:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """What reasons are drawn from: the split of the difference, and what is usual on each leg. `differences` are those
-    of the pairs and `trips_apart` those of their handshakes' round trips: what they do not hold with that confidence
-    may be chance.
+    of the pairs, `trips_apart` those of their handshakes' round trips and `rtts_apart` of how long one takes: what they
+    do not hold with that confidence may be chance.
     """
 
     parts: Parts
     differences: Sequence[Parts]
     trips_apart: Sequence[int]
+    rtts_apart: Sequence[int]
     confidence: float
     a: LegFacts
     b: LegFacts
@@ -59,8 +60,10 @@ class Evidence:
 
     @property
     def is_farther(self) -> bool:
-        """Whether one leg is farther away than the other."""
-        return self.is_apart("connect", 0)
+        """Whether one leg is farther away than the other: its connections take longer to open or, where they were open,
+        took longer."""
+        opening = [one.connect for one in self.differences]
+        return stands_apart(opening if any(opening) else self.rtts_apart, self.confidence)
 
     def is_apart(self, phase: str, beyond_us: float) -> bool:
         """Whether a phase differs by more, or less, than so much: by what is told already."""
@@ -129,12 +132,13 @@ def _all(evidence: Evidence) -> Iterator[Reason]:
     tls_rest_us = parts.tls - more_trips_us - tls_distance_us
     beyond = {
         "dns": (Reason(id="dns", text=_dns(evidence), difference_us=parts.dns), 0),
-        "connect": (Reason(id="distance", text=_distance(evidence, distance_us), difference_us=distance_us), 0),
         "tls": (Reason(id="tls", text=_tls(evidence, tls_rest_us), difference_us=tls_rest_us), parts.tls - tls_rest_us),
         "wait": (_wait(evidence, parts.wait - wait_distance_us), wait_distance_us),
         "download": (_download(evidence, parts.download - download_distance_us), download_distance_us),
     }
     yield from (reason for phase, (reason, told_us) in beyond.items() if evidence.is_apart(phase, told_us))
+    if evidence.is_farther:
+        yield Reason(id="distance", text=_distance(evidence, distance_us), difference_us=distance_us)
     yield Reason(id="tls_round_trips", text=_tls_trips(evidence, more_trips_us), difference_us=more_trips_us)
 
 

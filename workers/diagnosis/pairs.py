@@ -123,7 +123,8 @@ def judge(
     evidence = Evidence(
         parts=split(apart, difference.estimate_us),
         differences=apart,
-        trips_apart=_trips_apart(pairs),
+        trips_apart=_apart(pairs, lambda leg: leg.tls_round_trips),
+        rtts_apart=_apart(pairs, lambda leg: leg.rtt_us),
         confidence=_surer(confidence),
         a=facts_of(pairs, Leg.A, with_dns=with_dns),
         b=facts_of(pairs, Leg.B, with_dns=with_dns),
@@ -200,9 +201,9 @@ def _minus(a: Parts, b: Parts) -> Parts:
     return Parts(*(one - other for one, other in zip(a, b, strict=True)))
 
 
-def _trips_apart(pairs: Sequence[PairSample]) -> list[int]:
-    """By how many round trips the handshakes of each pair differ, where both are known."""
-    both = ((pair.a.tls_round_trips, pair.b.tls_round_trips) for pair in pairs)
+def _apart(pairs: Sequence[PairSample], of: Callable[[LegSample], int | None]) -> list[int]:
+    """By how much the legs of each pair differ, where it is known of both."""
+    both = ((of(pair.a), of(pair.b)) for pair in pairs)
     return [a - b for a, b in both if a is not None and b is not None]
 
 

@@ -130,3 +130,16 @@ def test_nobody_is_called_farther_away_whose_round_trip_is_not_longer() -> None:
     late, quick = leg(connect_us=60_000), leg(connect_us=10_000)
     verdict = judge(fixed(24, late, quick))
     assert verdict.reasons[0].text == "A connection to the CDN takes longer to open than one to the origin."
+
+
+@pytest.mark.parametrize("thinks_us", [0, 25_000])
+def test_a_round_trip_over_open_connections_is_told_as_distance_and_no_server_is_blamed_for_it(thinks_us: int) -> None:
+    open_already = {"dns_us": None, "connect_us": None, "tls_us": None, "tls_round_trips": None}
+    near = leg(12_000 + thinks_us, rtt_us=10_000, **open_already)
+    far = leg(72_000, rtt_us=70_000, **open_already)
+    verdict = judge(fixed(24, near, far))
+    thinking = {"server_wait": pytest.approx(thinks_us / 1000, abs=0.5)} if thinks_us else {}
+    assert reasons(verdict) == {"distance": pytest.approx(-60, abs=0.5), **thinking}
+    assert "The origin is farther away than the CDN: a round trip takes 70 ms against 10 ms." in [
+        reason.text for reason in verdict.reasons
+    ]

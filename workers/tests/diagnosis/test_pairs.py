@@ -156,6 +156,7 @@ def test_the_phases_add_up_to_the_estimate_whatever_was_measured(pairs: Sequence
         parts=verdict.by_phase,
         differences=[],
         trips_apart=[1] * 20,
+        rtts_apart=[1] * 20,
         confidence=0.9,
         a=verdict.a,
         b=verdict.b,
