@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from backend.alerts.histories import StoredHistory, instant
 from backend.alerts.judgement.samples import Standing
-from backend.alerts.metrics import METRICS, written
+from backend.alerts.metrics import BESIDE_PHASES, METRICS, written
 from backend.alerts.states import State
 from backend.alerts.wording import deploy_at
 from backend.analysis.attribution import Attribution, Cause, attribute
@@ -19,7 +19,9 @@ _CAUSES = {
     Cause.HANDSHAKE: "the server's part of the TLS handshake, since connecting takes no longer to speak of",
     Cause.RESOLVER: "the resolution of the name",
     Cause.TRANSFER: "the transfer of the body",
+    Cause.REDIRECTS: "the redirects on the way to the page",
 }
+_LABELS = {metric.name: metric.label for metric in (*METRICS.values(), *BESIDE_PHASES.values())}
 _LEAST_SHARE = 0.1
 _MOST_PHASES = 3
 
@@ -78,7 +80,7 @@ def _sentences(alert: Alert, why: Attribution | None, history: StoredHistory) ->
     if why:
         grown = [phase for phase in why.phases if phase.share >= _LEAST_SHARE][:_MOST_PHASES]
         parts = [
-            f"{METRICS[phase.phase].label} {written(phase.phase, phase.before)} → {written(phase.phase, phase.after)}"
+            f"{_LABELS[phase.phase]} {written('ttfb_ms', phase.before)} → {written('ttfb_ms', phase.after)}"
             for phase in grown
         ]
         if parts:

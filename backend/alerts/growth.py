@@ -1,6 +1,6 @@
 """Which phase made a run longer than an earlier one: where to look first when a budget is exceeded."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ BEFORE_FIRST_BYTE = {
     "send_us": "sending",
     "wait_us": "waiting for the server",
 }
+BETWEEN = "redirects and what else lies between the phases"
 # Less is no news of two single runs.
 _LEAST_US, _LEAST_SHARE = 5_000, 0.1
 # What is read of a run here.
@@ -48,12 +49,19 @@ def growth_between(metric: str, before: Row, after: Row) -> str:
     )
 
 
+def left_us(row: Row, whole: str, phases: Iterable[str] = BEFORE_FIRST_BYTE) -> float | None:
+    """What is left of a time beside phases that it is made of; None where it was not seen. Pure."""
+    value_us = row.get(whole)
+    return None if value_us is None else max(0, value_us - sum(row.get(phase) or 0 for phase in phases))
+
+
 def phase_that_grew(before: Row, after: Row, column: str) -> Growth | None:
     """The phase that most of the growth of that time is in; None where it grew by little, and where none is. Pure."""
     was_us, now_us = before[column], after[column]
     if was_us is None or now_us is None or now_us - was_us < max(_LEAST_US, _LEAST_SHARE * was_us):
         return None
     spans = {phase: (before[name] or 0, after[name] or 0) for name, phase in BEFORE_FIRST_BYTE.items()}
+    spans[BETWEEN] = (left_us(before, "ttfb_us") or 0, left_us(after, "ttfb_us") or 0)
     phase, (before_us, after_us) = max(spans.items(), key=lambda item: item[1][1] - item[1][0])
     if 2 * (after_us - before_us) < now_us - was_us:
         return None

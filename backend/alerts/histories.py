@@ -5,15 +5,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
+from backend.alerts.growth import BEFORE_FIRST_BYTE, left_us
 from backend.alerts.judgement.steps import PHASES
-from backend.alerts.metrics import METRICS
+from backend.alerts.metrics import BESIDE_PHASES, METRICS
 from backend.analysis.history import Series
 from backend.runs.sql import COMPARABLE, Row, fetch
 from backend.sites.models import Site
 from backend.sites.queries import deploys_between
 
+# What are phases themselves, or a part of one.
+_PARTS = frozenset({*PHASES, "rtt_ms"})
 # These end with the first byte: what the body takes is no part of them.
-_WITHOUT_BODY = frozenset({"ttfb_ms", "wait_ms", "tls_ms", "connect_ms", "dns_ms", "rtt_ms"})
+_WITHOUT_BODY = frozenset({"ttfb_ms", *_PARTS} - {"download_ms"})
+_OF_FIRST_BYTE = ("ttfb_us", *BEFORE_FIRST_BYTE)
 # Attribution needs a picture of before and after, not every run of a week.
 _MOST_PHASE_RUNS = 5_000
 _AT = "extract(epoch FROM run.scheduled_for)::float8"
@@ -34,9 +38,10 @@ def instant(at: float) -> datetime:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredHistory:
-    """One metric of one monitor, in the door's unit. `regions` are codes by id."""
+    """One metric of one monitor of that kind, in the door's unit. `regions` are codes by id."""
 
     monitor_id: int
+    kind: str
     metric: str
     regions: Mapping[int, str]
     site: Site
@@ -59,20 +64,27 @@ class StoredHistory:
         return [deploy.at.timestamp() for deploy in found]
 
     def phases(self, codes: Sequence[str], since: float, until: float) -> dict[str, list[Series]]:
-        """The phases that are part of the metric, each by region of these, in order of time. One statement."""
+        """The phases that are part of the metric, and what a first byte took beside them, each by region of these, in
+        order of time. One statement.
+        """
         chosen = PHASES[:-1] if self.metric in _WITHOUT_BODY else PHASES
-        columns = ", ".join(f"run.{METRICS[phase].column}" for phase in chosen)
-        statement = _PHASES.format(at=_AT, columns=columns, of=_OF, limit=_MOST_PHASE_RUNS)
+        columns = list({*_OF_FIRST_BYTE, *(METRICS[phase].column for phase in chosen)})
+        named = ", ".join(f"run.{column}" for column in columns)
+        statement = _PHASES.format(at=_AT, columns=named, of=_OF, limit=_MOST_PHASE_RUNS)
         rows = list(reversed(fetch(statement, self._between(since, until, codes))))
-        return {phase: self._by_region(phase, rows, position) for position, phase in enumerate(chosen, start=2)}
+        took = [dict(zip(columns, row[2:], strict=True)) for row in rows]
+        found = {phase: self._by_region(rows, [one[METRICS[phase].column] for one in took]) for phase in chosen}
+        if self.metric not in _PARTS:
+            found[BESIDE_PHASES[self.kind].name] = self._by_region(rows, [left_us(one, "ttfb_us") for one in took])
+        return found
 
-    def _by_region(self, phase: str, rows: Sequence[Row], position: int) -> list[Series]:
+    def _by_region(self, rows: Sequence[Row], values_us: Sequence[float | None]) -> list[Series]:
         found: dict[int, tuple[list[float], list[float]]] = {region_id: ([], []) for region_id in self.regions}
-        for row in rows:
-            if row[position] is not None:
+        for row, value_us in zip(rows, values_us, strict=True):
+            if value_us is not None:
                 times, values = found[row[0]]
                 times.append(row[1])
-                values.append(row[position] * METRICS[phase].scale)
+                values.append(value_us / 1000)
         return list(found.values())
 
     def run_like(self, code: str, value: float, since: float, until: float) -> UUID | None:

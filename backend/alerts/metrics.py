@@ -41,6 +41,11 @@ _ALL = (
     Metric("bytes", "bytes", "Transferred", "bytes", 1),
 )
 METRICS = {metric.name: metric for metric in _ALL}
+# What is left of a first byte beside its phases. Those of a probe stand without gaps: it is what redirects took.
+BESIDE_PHASES = {
+    "probe": _time("redirects_ms", "Redirects"),
+    "page": _time("other_ms", "Redirects and what else lies between the phases"),
+}
 COLUMNS = tuple(metric.column for metric in _ALL)
 # Where a metric's value is in `Sample.values`.
 POSITIONS = {metric.name: position for position, metric in enumerate(_ALL)}

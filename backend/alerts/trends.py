@@ -238,7 +238,10 @@ class TrendLook:
 
     def _past(self, eye: _Eye) -> StoredHistory:
         regions = {stream.region_id: stream.region for stream in self._streams}
-        return StoredHistory(monitor_id=self._row.monitor_id, metric=eye.metric, regions=regions, site=self._site)
+        row = self._row
+        return StoredHistory(
+            monitor_id=row.monitor_id, kind=row.kind, metric=eye.metric, regions=regions, site=self._site
+        )
 
     def _settings(self, eye: _Eye) -> Settings:
         least = eye.rule.params["min_change_pct"]

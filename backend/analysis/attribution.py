@@ -25,7 +25,7 @@ _ROUND_TRIPS_OF_TLS = 3
 
 class Cause(StrEnum):
     """Where to look: the `origin` that answers, the network `path`, its `handshake`, the `resolver`, the `transfer` of
-    the body.
+    the body, the `redirects` before it.
     """
 
     ORIGIN = "origin"
@@ -33,6 +33,7 @@ class Cause(StrEnum):
     HANDSHAKE = "handshake"
     RESOLVER = "resolver"
     TRANSFER = "transfer"
+    REDIRECTS = "redirects"
     MIXED = "mixed"
 
 
@@ -42,6 +43,7 @@ _CAUSE_OF = {
     "tls_ms": Cause.PATH,
     "wait_ms": Cause.ORIGIN,
     "download_ms": Cause.TRANSFER,
+    "redirects_ms": Cause.REDIRECTS,
 }
 
 

@@ -1,10 +1,11 @@
 """Which part of a metric grew: where to look first. Pure."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 import numpy as np
 
+from backend.alerts.growth import left_us
 from backend.analysis.attribution import ranks_differ
 from backend.analysis.noise import Floats
 
@@ -60,11 +61,5 @@ def _times(name: str, phases: Sequence[str], whole: str, samples: Sequence[Sampl
     """How long a phase took in each run, or what is left beside all phases; what did not happen took no time."""
     if name in phases:
         return np.asarray([sample.get(f"{name}_us") or 0.0 for sample in samples])
-    return np.asarray(list(_rests(phases, whole, samples)) or [0.0])
-
-
-def _rests(phases: Sequence[str], whole: str, samples: Iterable[Sample]) -> Iterable[float]:
-    for sample in samples:
-        value = sample.get(whole)
-        if value is not None:
-            yield value - sum(sample.get(f"{phase}_us") or 0.0 for phase in phases)
+    rests = (left_us(sample, whole, [f"{phase}_us" for phase in phases]) for sample in samples)
+    return np.asarray([rest for rest in rests if rest is not None] or [0.0])

@@ -56,7 +56,11 @@ def test_no_change_of_speed_is_looked_for_in_what_a_busy_machine_measured() -> N
         load(world, contended=contended, lcp_us=number * 1_000_000)
     region = world.regions[0]
     history = StoredHistory(
-        monitor_id=world.monitor.pk, metric="lcp_ms", regions={region.pk: region.code}, site=world.fleet.site
+        monitor_id=world.monitor.pk,
+        kind=world.monitor.kind,
+        metric="lcp_ms",
+        regions={region.pk: region.code},
+        site=world.fleet.site,
     )
     seen = history.samples((world.now - timedelta(hours=1)).timestamp(), world.now.timestamp())
     _, values = seen[region.code]

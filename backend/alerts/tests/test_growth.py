@@ -35,6 +35,11 @@ def test_a_phase_that_was_not_there_before_is_one_that_grew() -> None:
     assert sentence.endswith("most of it in sending: 150 ms instead of 0 ms.")
 
 
+def test_redirects_before_an_answer_whose_phases_are_as_before_are_what_grew() -> None:
+    sentence = growth_between("ttfb_ms", BEFORE, after(ttfb_us=310_000))
+    assert sentence.endswith("most of it in redirects and what else lies between the phases: 150 ms instead of 0 ms.")
+
+
 @pytest.mark.parametrize(
     ("metric", "changes"),
     [

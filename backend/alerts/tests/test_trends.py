@@ -35,6 +35,7 @@ class Site:
         Monitor.objects.update(interval_s=300)
         self._random = random.Random(7)
         self.tls_us = 30_000
+        self.redirects_us = 0
         self.began = self.world.now
         ensure_partitions(self.began - timedelta(days=8))
         self._put(range(-4 * 288, 0), usual)
@@ -68,7 +69,7 @@ class Site:
             "received_at": at,
             "region_id": regions,
             "wait_us": waits,
-            "ttfb_us": [28_000 + self.tls_us + wait_us for wait_us in waits],
+            "ttfb_us": [28_000 + self.tls_us + self.redirects_us + wait_us for wait_us in waits],
         }
         run = Run(
             run_id=uuid4(),
@@ -122,6 +123,19 @@ def test_a_site_that_becomes_slower_everywhere_is_told_once_with_the_phase_and_t
     before, after = (Run.objects.get(run_id=run).ttfb_us or 0 for run in (member.before_run, member.after_run))
     assert before < 190_000 < after
     assert incident.events.filter(kind="confirmed").exists()
+
+
+def test_a_release_that_adds_a_redirect_is_told_with_what_it_costs() -> None:
+    """The phases, which are those of the answer, are as before."""
+    site = Site()
+    site.pass_time(60, usual)
+    site.redirects_us = 90_000
+    site.pass_time(120, usual)
+    (member,) = only_incident().members.all()
+    assert member.facts["cause"] == "redirects"
+    assert "By phase: Redirects 0 ms → 90 ms." in member.facts["sentences"]
+    assert "That points to the redirects on the way to the page." in member.facts["sentences"]
+    assert diagnosed() == ["fra", "iad", "sin"]
 
 
 def test_its_recovery_is_told_once() -> None:

@@ -21,6 +21,7 @@ def phase(before: float, after: float) -> list[Series]:
         ("tls_ms", Cause.HANDSHAKE),
         ("wait_ms", Cause.ORIGIN),
         ("download_ms", Cause.TRANSFER),
+        ("redirects_ms", Cause.REDIRECTS),
     ],
 )
 def test_the_phase_that_grew_says_where_to_look(grown: str, cause: Cause) -> None:

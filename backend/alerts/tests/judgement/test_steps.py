@@ -16,6 +16,14 @@ def sample(tls_ms: float | None, *, region: str = "fra", number: int = 0) -> Sam
     return Sample(region=region, at_us=number, run_id=UUID(int=number), seen=Seen.UP, detail="", values=values)
 
 
+def answered(redirects_ms: float, *, number: int) -> Sample:
+    """Of which each phase took 30 ms."""
+    taken = {"dns_us": 30_000, "connect_us": 30_000, "tls_us": 30_000, "wait_us": 30_000, "ttfb_us": 120_000}
+    taken["ttfb_us"] += round(redirects_ms * 1000)
+    values = tuple(taken.get(column) for column in COLUMNS)
+    return Sample(region="fra", at_us=number, run_id=UUID(int=number), seen=Seen.UP, detail="", values=values)
+
+
 def heard(series: Iterable[float | None]) -> list[int]:
     """After which samples a step was heard, with the memory written down in between."""
     steps, places = PhaseSteps({}), []
@@ -52,6 +60,15 @@ def test_a_run_that_is_as_before_puts_it_off() -> None:
 def test_noise_is_no_step() -> None:
     chance = random.Random(3)
     assert len(heard(chance.lognormvariate(4, 0.4) for _ in range(20_000))) <= 1
+
+
+@pytest.mark.parametrize(("after_ms", "heard_of"), [(60.0, 1), (25.0, 0)])
+def test_redirects_that_a_probe_meets_newly_are_a_step(after_ms: float, heard_of: int) -> None:
+    """They show in the first byte alone: the phases are those of the answer."""
+    steps = PhaseSteps({})
+    seen = [steps.observe(answered(20.0, number=number)) for number in range(BEFORE)]
+    seen += [steps.observe(answered(after_ms, number=number)) for number in range(BEFORE, BEFORE + 20)]
+    assert sum(seen) == heard_of
 
 
 def test_regions_are_held_apart_and_what_was_not_measured_is_left_out() -> None:
