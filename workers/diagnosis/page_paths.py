@@ -12,7 +12,7 @@ from workers.diagnosis.page_instants import CLOCKS_US, DIRECTLY_US, GONE_US
 from workers.diagnosis.page_largest_paint import largest_row
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Span
-from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag, ServedFrom
+from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag, ServedFrom, TimingSource
 
 # A paint within this waited for nothing else either if no other request came in meanwhile that might have held it up:
 # scripts take their time.
@@ -93,8 +93,10 @@ class PaintPath:
 
 
 def shows_nothing(page: PageMeasurement) -> bool:
-    """Whether the document that was read holds nothing to be seen: scripts make all that is ever shown."""
-    return page.body_from is not None and page.shows_from is None
+    """Whether scripts may make all that is ever shown: the document that was read holds nothing to be seen, or it is of
+    a file, and nobody can read it once more."""
+    is_of_file = any(row.timing_source is TimingSource.ARCHIVE for row in page.waterfall.requests)
+    return page.shows_from is None and (page.body_from is not None or is_of_file)
 
 
 def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int, int]:

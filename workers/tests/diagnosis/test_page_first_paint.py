@@ -7,7 +7,7 @@ import pytest
 from workers.diagnosis.pages import diagnose_page
 from workers.measurement.finding import FindingId, Severity
 from workers.measurement.page_view import PlainText
-from workers.measurement.waterfall import Blocking, Place, Request, ResourceType, RowFlag
+from workers.measurement.waterfall import Blocking, Place, Request, ResourceType, RowFlag, TimingSource
 from workers.tests.builders import span
 from workers.tests.diagnosis.page_sketch import (
     IN_BODY,
@@ -234,6 +234,14 @@ def test_a_script_that_may_make_all_that_a_page_shows_is_left_open(host: str, id
     assert id in open_questions(empty)
     assert told(replace(empty, shows_from=(3, 29)), id) is not None
     assert told(replace(empty, body_from=None), id) is not None
+
+
+@pytest.mark.parametrize(("kind", "is_told"), [(ResourceType.SCRIPT, False), (ResourceType.STYLESHEET, True)])
+def test_scripts_of_a_file_are_left_open_since_nobody_can_read_its_document(kind: ResourceType, is_told: bool) -> None:
+    """Whether they make what is shown no archive tells: an application's looks as that of any page."""
+    file = {"timing_source": TimingSource.ARCHIVE, "render_blocking": True}
+    page = sketch(row(2, kind, 310, 690, **file), fcp_ms=705)
+    assert (told(page, BLOCKING) is not None, BLOCKING in open_questions(page)) == (is_told, not is_told)
 
 
 def test_style_sheets_ahead_of_the_scripts_that_make_a_page_cost_what_they_come_later() -> None:
