@@ -10,7 +10,7 @@ from workers.measurement.compute.texts import plain
 from workers.measurement.connection import Connection
 from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
-from workers.measurement.waterfall import Request, Waterfall
+from workers.measurement.waterfall import Request, RowFlag, Waterfall
 
 # As many as a page of our own keeps.
 MAX_ROWS = 2000
@@ -24,7 +24,7 @@ _PORTS = {"http": 80, "ws": 80, "https": 443, "wss": 443}
 class Draft:
     """A row before it has its number. `connection` is the file's own name for the one that it used, or None.
 
-    `final` says that the file calls it the final document of its page.
+    `final` says that the file calls it the final document of its page, `frame` which frame it was asked for in.
     """
 
     request: Request
@@ -32,6 +32,7 @@ class Draft:
     tls_version: str | None = None
     cipher: str | None = None
     final: bool = False
+    frame: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +170,7 @@ def _document(drafts: Sequence[Draft], requests: Sequence[Request]) -> int | Non
     named = next((place + 1 for place, draft in enumerate(drafts) if draft.final), None)
     if named is not None:
         return named
-    found = next((row for row in requests if row.resource_type == "document"), None)
+    found = next((row for row in requests if row.resource_type == "document" and RowFlag.FRAME not in row.flags), None)
     for row in requests[found.number if found else 0 :]:
         if found is not None and found.redirected_to is not None and row.url == found.redirected_to:
             found = row

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from statistics import median_low
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeGuard
 
 from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
-from workers.measurement.imports.draft import Draft, View, rows_of
+from workers.measurement.imports.askers import with_askers
+from workers.measurement.imports.draft import Draft, Rows, View, rows_of
 from workers.measurement.imports.fields import (
     Fields,
     UnreadableError,
@@ -173,7 +174,7 @@ def _bare_views(groups: Sequence[_Group], log: Fields, ledger: Ledger) -> list[V
         views.append(
             View(
                 label=title or text_or_none(group.page, "id", MAX_NAME_CHARS) or f"page {number}",
-                url=title if title is not None and "://" in title else "",
+                url=title if _is_address(title) else "",
                 started_at=started_at,
                 vitals=vitals,
                 title=_title(group.page, title),
@@ -198,13 +199,12 @@ def _view(group: _Group, log: Fields, dialect: Dialect, ledger: Ledger) -> View 
     drafts = list(_drafts(group, zero, dialect, ledger))
     if not drafts:
         return None
-    rows = rows_of(drafts)
-    requests = rows.waterfall.requests
-    document = next((row for row in requests if row.number == rows.document), requests[0])
+    rows = rows_of(with_askers(drafts))
     title = text_or_none(group.page, "title", MAX_TITLE_CHARS)
+    url = _url(rows, title)
     return View(
-        label=(title or text_or_none(group.page, "id", MAX_NAME_CHARS) or document.url)[:MAX_TITLE_CHARS],
-        url=document.url,
+        label=(title or text_or_none(group.page, "id", MAX_NAME_CHARS) or url)[:MAX_TITLE_CHARS],
+        url=url,
         started_at=zero,
         waterfall=rows.waterfall,
         vitals=_vitals(group.page, (zero - own) // _ONE_US if own is not None and is_known else None, ledger),
@@ -213,6 +213,18 @@ def _view(group: _Group, log: Fields, dialect: Dialect, ledger: Ledger) -> View 
         browser=_browser(log),
         **_place_of(group.page),
     )
+
+
+def _url(rows: Rows, title: str | None) -> str:
+    """The address of the document; where the file has none, what it calls the page, or else its first request."""
+    requests = rows.waterfall.requests
+    document = next((row.url for row in requests if row.number == rows.document), None)
+    return document or (title if _is_address(title) else requests[0].url)
+
+
+def _is_address(title: str | None) -> TypeGuard[str]:
+    """Chrome calls a page by its address."""
+    return title is not None and "://" in title
 
 
 def _place_of(page: Fields) -> _Place:
@@ -267,8 +279,8 @@ def _vitals(page: Fields, shift_us: int | None, ledger: Ledger) -> Vitals:
 
 
 def _title(page: Fields, title: str | None) -> str | None:
-    """What the page calls itself. Chrome has its address there, WebPageTest a sentence about the run."""
-    if title is None or "://" in title or ("_run" in page and title.startswith("Run ")):
+    """What the page calls itself. WebPageTest has a sentence about the run there."""
+    if title is None or _is_address(title) or ("_run" in page and title.startswith("Run ")):
         return None
     return plain_or_none(title, MAX_TITLE_CHARS)
 

@@ -111,6 +111,7 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
         connection=_connection(entry, row, dialect),
         tls_version=tls_version_of(entry, "_"),
         final=entry.get("_final_base_page") is True,
+        frame=text_or_none(entry, "_frame_id", 100),
     )
 
 

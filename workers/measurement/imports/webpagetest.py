@@ -8,6 +8,7 @@ from typing import Any
 
 from workers.measurement.compute.texts import MAX_HEADERS, plain
 from workers.measurement.connection import Header
+from workers.measurement.imports.askers import with_askers
 from workers.measurement.imports.draft import Draft, Rows, View, rows_of
 from workers.measurement.imports.fields import (
     Fields,
@@ -116,7 +117,7 @@ def _views(places: Sequence[_Place], test: Fields, ledger: Ledger) -> list[View]
 
 def _view(place: _Place, test: Fields, ledger: Ledger) -> View | None:
     drafts = _drafts(place, list_of(place.fields, "requests"), ledger)
-    return _shown(place, test, rows_of(drafts)) if drafts else None
+    return _shown(place, test, rows_of(with_askers(drafts))) if drafts else None
 
 
 def _shown(place: _Place, test: Fields, rows: Rows) -> View:
@@ -190,6 +191,7 @@ def _draft(fields: Any) -> Draft:
         connection=f"socket {socket}" if socket else None,
         tls_version=tls_version_of(fields, ""),
         final=fields.get("final_base_page") is True,
+        frame=text_or_none(fields, "frame_id", MAX_NAME_CHARS),
     )
 
 
