@@ -44,8 +44,8 @@ def shared_bar(
 
 
 def _fill(cells: list[str | None], start_us: int, stop_us: int, scale_us: int, mark: str) -> None:
-    """At least one cell for whatever has happened, however short it was."""
+    """At least one cell for whatever has happened, however short it was; what lies before the axis has the first."""
     scale = len(cells) / max(1, scale_us)
-    first = min(len(cells) - 1, int(start_us * scale))
+    first = max(0, min(len(cells) - 1, int(start_us * scale)))
     last = min(len(cells), max(first + 1, math.ceil(stop_us * scale)))
     cells[first:last] = [mark] * (last - first)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workers.measurement.bars import shared_bar
 from workers.measurement.canvas import MIN_WIDTH, Canvas, format_bytes, format_duration
 from workers.measurement.drawing import draw
 from workers.measurement.evidence import CertificateFault, Trial, TrialEvidence
@@ -124,6 +125,12 @@ def test_bars_stand_below_each_other_whatever_letters_their_rows_have() -> None:
     shown = replace(page, waterfall=replace(page.waterfall, requests=rows))
     lines = draw(Measured(measurement=shown)).splitlines()[: len(paths)]
     assert len({columns(line[: line.index(f" {row.status} ")]) for line in lines}) == 1
+
+
+def test_what_came_before_the_axis_stands_at_its_beginning() -> None:
+    """Files of other tools have requests from before their page."""
+    early = Timing(start_us=-900, end_us=-100, wait=Span(start_us=-800, end_us=-100))
+    assert shared_bar([early], 1000, 10, Canvas()) == "━"
 
 
 def test_a_long_page_is_cut_and_says_so() -> None:
