@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from workers.measurement.compute.texts import plain
 from workers.measurement.connection import Connection
+from workers.measurement.page_options import Protocol
 from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, RowFlag, Waterfall
@@ -42,7 +43,7 @@ class View:
 
     A file without requests has figures alone; its `url` may be empty then.
 
-    `succeeded` is False when the tool itself called the load failed.
+    `succeeded` is False when the tool itself called the load failed; `only_protocol` is all that it speaks.
     """
 
     label: str
@@ -57,6 +58,7 @@ class View:
     repeat: bool = False
     step: int = 1
     succeeded: bool = True
+    only_protocol: Protocol | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,6 +23,7 @@ from workers.measurement.imports.imported import MAX_NAME_CHARS, Ledger, Source
 from workers.measurement.imports.metrics import numbered, vitals_in
 from workers.measurement.imports.source import UnreadableFileError
 from workers.measurement.imports.words import parts_of
+from workers.measurement.page_options import Protocol
 from workers.measurement.vitals import Vitals
 
 MAX_PAGES = 20
@@ -40,6 +41,8 @@ _BY_THE_BOOK = (
     "sitespeed",
     "firstbyte",
 )
+# Proxies that ask every server in HTTP/1.1, whatever it and the browser speak.
+_OLD_ONLY = ("fiddler", "browsermob")
 _VERSIONS = ("1.0", "1.1", "1.2", "1.3")
 
 
@@ -93,8 +96,8 @@ def _source(log: Fields) -> Source:
 
 
 def _dialect(log: Fields, entries: Sequence[Any]) -> Dialect:
-    tool = (text_or_none(object_of(log, "creator"), "name", MAX_NAME_CHARS) or "").lower()
-    by_the_book = any(tool.startswith(name) for name in _BY_THE_BOOK)
+    tool = _tool(log)
+    by_the_book = tool.startswith(_BY_THE_BOOK)
     is_firefox = tool.startswith("firefox")
     return Dialect(
         ssl_apart=is_firefox or (not by_the_book and _sums_say_apart(entries)),
@@ -103,6 +106,10 @@ def _dialect(log: Fields, entries: Sequence[Any]) -> Dialect:
         no_start=tool.startswith("playwright"),
         sends_queue=tool.startswith("webkit"),
     )
+
+
+def _tool(log: Fields) -> str:
+    return (text_or_none(object_of(log, "creator"), "name", MAX_NAME_CHARS) or "").lower()
 
 
 def _sums_say_apart(entries: Sequence[Any]) -> bool:
@@ -196,10 +203,12 @@ def _view(group: _Group, log: Fields, dialect: Dialect, ledger: Ledger) -> View 
     own, first = _start_of(group.page), _first(starts)
     is_known = own is not None and any(abs(start - own) <= _FAR for start in starts)
     zero = own if own is not None and is_known and not dialect.no_start else first
-    drafts = list(_drafts(group, zero, dialect, ledger))
-    if not drafts:
+    rows = _rows(group, zero, dialect, ledger)
+    if rows is None:
         return None
-    rows = rows_of(with_askers(drafts))
+    if (began_us := _began_us(rows)) < 0:
+        zero += began_us * _ONE_US
+        rows = _rows(group, zero, dialect, Ledger()) or rows
     title = text_or_none(group.page, "title", MAX_TITLE_CHARS)
     url = _url(rows, title)
     return View(
@@ -211,8 +220,28 @@ def _view(group: _Group, log: Fields, dialect: Dialect, ledger: Ledger) -> View 
         document=rows.document,
         title=_title(group.page, title),
         browser=_browser(log),
+        only_protocol=_only_protocol(log),
         **_place_of(group.page),
     )
+
+
+def _only_protocol(log: Fields) -> Protocol | None:
+    return Protocol.H1 if _tool(log).startswith(_OLD_ONLY) else None
+
+
+def _rows(group: _Group, zero: datetime, dialect: Dialect, ledger: Ledger) -> Rows | None:
+    drafts = _drafts(group, zero, dialect, ledger)
+    return rows_of(with_askers(drafts)) if drafts else None
+
+
+def _began_us(rows: Rows) -> int:
+    """When the first address was asked for that led to the document, on the clock of the page's own start: Chrome lets
+    a page start with its document, behind all redirects."""
+    kept = rows.waterfall.requests[: rows.document or 0]
+    first = kept[-1] if kept else None
+    for row in reversed(kept):
+        first = row if first and row.redirected_to == first.url else first
+    return first.timing.start_us if first and first is not kept[-1] else 0
 
 
 def _url(rows: Rows, title: str | None) -> str:

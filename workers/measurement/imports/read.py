@@ -97,6 +97,7 @@ def _measurement(view: View, samples: tuple[ViewSample, ...], repeat: View | Non
         document=view.document,
         title=view.title,
         browser_version=view.browser,
+        only_protocol=view.only_protocol,
         state=_state(view),
         samples=samples,
         deliveries=deliveries_of(view.waterfall.requests),

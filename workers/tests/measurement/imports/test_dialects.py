@@ -4,6 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from workers.diagnosis.pages import diagnose_page
+from workers.measurement.finding import FindingId
 from workers.measurement.timing import Timing, phases_of
 from workers.measurement.waterfall import ResourceType, ServedFrom
 from workers.tests.measurement.imports import samples
@@ -227,6 +229,18 @@ def test_the_document_is_where_the_redirects_lead() -> None:
     assert (measured.document, measured.waterfall.requests[0].redirected_to) == (2, "https://shop.example/")
 
 
+def test_a_load_begins_with_its_first_redirect_though_chrome_lets_the_page_start_behind_it() -> None:
+    hop = at("http://shop.example/", pageref="page_1")
+    hop["response"] |= {"status": 301, "redirectURL": samples.HTML}
+    document = entry("2026-11-21T12:00:01Z", pageref="page_1")
+    file = har(hop, document, {}, creator="WebInspector", pages=[page(started="2026-11-21T12:00:01Z")])
+    (found,) = read(file).pages
+    measured = found.measurement
+    assert [row.timing.start_us for row in measured.waterfall.requests] == [0, 1_000_000]
+    assert (measured.vitals.dom_content_loaded_us, measured.vitals.load_us) == (1_300_500, 1_500_000)
+    assert (found.started_at.isoformat(), read(file).skipped) == ("2026-11-21T12:00:00+00:00", 1)
+
+
 def test_steps_of_a_script_are_pages_of_their_own() -> None:
     document = samples.webpagetest(1000, repeat=False)
     view = document["data"]["runs"]["1"]["firstView"]
@@ -333,3 +347,13 @@ def test_tls_that_began_with_connect_leaves_nothing_to_that() -> None:
     document["data"]["runs"]["1"]["firstView"]["requests"][0] |= {"connect_start": 73, "connect_end": 116}
     row = only(document).waterfall.requests[0]
     assert (row.timing.connect, ms(row.timing.tls)) == (None, (73, 116))
+
+
+@pytest.mark.parametrize(
+    ("creator", "is_told"), [("WebInspector", True), ("Fiddler", False), ("BrowserMob Proxy", False)]
+)
+def test_a_proxy_that_speaks_http_1_alone_says_nothing_of_what_the_server_speaks(creator: str, is_told: bool) -> None:
+    opened = [at(f"{samples.HTML}{number}", connection=str(number % 3 + 7)) for number in range(6)]
+    document = entry(connection="6") | {"_resourceType": "document"}
+    (found,) = read(har(document, *opened, creator=creator)).pages
+    assert [one.id for one in diagnose_page(found.measurement).findings] == [FindingId.HTTP_H2_MISSING] * is_told
