@@ -21,6 +21,16 @@ def test_a_nearer_cdn_is_explained_by_its_distance() -> None:
     assert reasons(verdict) == {"distance": pytest.approx(-120, abs=0.5)}
 
 
+def test_distance_is_told_of_open_connections_too() -> None:
+    """Nobody connects there, and each answer still takes its round trip."""
+    near = leg(21_000, connect_us=0, tls_us=0, rtt_us=20_000, cache=CacheState.HIT)
+    far = leg(152_000, connect_us=0, tls_us=0, rtt_us=100_000)
+    verdict = judge(fixed(24, near, far))
+    assert reasons(verdict) == {"distance": pytest.approx(-80, abs=0.5), "cache_hit": pytest.approx(-51, abs=0.5)}
+    assert verdict.main_reason is not None
+    assert verdict.main_reason.id == "distance"
+
+
 def test_more_tls_round_trips_are_told_with_their_versions() -> None:
     old = leg(tls_us=41_000, tls_round_trips=2, tls_version="TLSv1.2", rtt_us=20_000)
     new = leg(tls_us=21_000, rtt_us=20_000)
