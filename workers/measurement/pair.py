@@ -22,7 +22,8 @@ class Leg(StrEnum):
 
 
 class CacheState(StrEnum):
-    """What a cache on the way said of its answer. `dynamic` means that it never keeps such answers."""
+    """What a cache on the way said of its answer. `hit`: it gave out what it had, even if that had run out. `stale`:
+    that had run out, and it asked the origin first. `dynamic`: it never keeps such answers."""
 
     HIT = "hit"
     MISS = "miss"

@@ -21,12 +21,13 @@ _WORD = re.compile(r"[a-z]+")
 # RFC 9211, 2.2: why a cache sent the request on. "partial" is a range of which it had only a part.
 _FORWARDED = {"stale": S.STALE, "bypass": S.BYPASS, "method": S.BYPASS}
 # Words of CDNs and proxies, in the order in which they decide: "HIT-FOR-PASS" kept nothing, "TCP_REFRESH_HIT" asked the
-# origin. Cloudflare's UPDATING, nginx's REVALIDATED and CloudFront's RefreshHit are stored answers that had run out.
+# origin. nginx's EXPIRED and REVALIDATED and CloudFront's RefreshHit waited for it, as what they kept had run out; its
+# STALE and UPDATING, Cloudflare's and Vercel's gave that out all the same (RFC 5861).
 _WORDS: tuple[tuple[CacheState, frozenset[str]], ...] = (
     (S.BYPASS, frozenset({"bypass", "pass", "nocache", "nostore"})),
     (S.DYNAMIC, frozenset({"dynamic", "uncacheable"})),
-    (S.STALE, frozenset({"stale", "expired", "updating", "revalidated", "refreshhit", "refresh"})),
-    (S.HIT, frozenset({"hit", "prerender"})),
+    (S.STALE, frozenset({"expired", "revalidated", "refreshhit", "refresh"})),
+    (S.HIT, frozenset({"hit", "prerender", "stale", "updating"})),
     (S.MISS, frozenset({"miss"})),
 )
 
@@ -75,8 +76,7 @@ def _of_several(caches: list[CacheState]) -> CacheState:
 def _of_one_cache(cache: str) -> CacheState:
     parameters = [part.strip().lower() for part in _split(cache, ";")[1:]]
     if "hit" in parameters or "hit=?1" in parameters:
-        ttl = next((part[4:] for part in parameters if part.startswith("ttl=")), "")
-        return S.STALE if ttl.startswith("-") else S.HIT
+        return S.HIT
     reason = next((part[4:] for part in parameters if part.startswith("fwd=")), None)
     return S.UNKNOWN if reason is None else _FORWARDED.get(reason, S.MISS)
 
