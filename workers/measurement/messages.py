@@ -173,9 +173,10 @@ class PageMeasurement:
     `hints` the hosts that the page asks to connect to ahead, None when nobody looked. `body_from` is where in the
     document's text its body begins, None unless a file may have held the paint up and the text was read for that;
     `shows_from` where the first thing stands that may be seen, None if all that is ever shown may be made by scripts;
-    `words_us` is when the document had come as far as its first words, None where that is not known. `only_protocol`
-    is what the browser was told to speak and nothing else. `diagnosis` is what the agent's rules made of it all at
-    once; of a result that is sent its findings have no evidence, which follows from the rest.
+    `words_us` is when the document had come as far as its first words, None where that is not known; `came_on_us` when
+    it came on for the last time after it had stood still, None where it never did. `only_protocol` is what the browser
+    was told to speak and nothing else. `diagnosis` is what the agent's rules made of it all at once; of a result that
+    is sent its findings have no evidence, which follows from the rest.
     """
 
     kind: Literal["page"] = "page"
@@ -201,6 +202,7 @@ class PageMeasurement:
     body_from: Place | None = None
     shows_from: Place | None = None
     words_us: int | None = None
+    came_on_us: int | None = None
     only_protocol: Protocol | None = None
     diagnosis: Diagnosis | None = None
 

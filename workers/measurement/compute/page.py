@@ -19,16 +19,18 @@ from workers.measurement.compute.netlog import read_netlog
 from workers.measurement.compute.netlog_events import names_of
 from workers.measurement.compute.netlog_nouns import NetSocket
 from workers.measurement.compute.network_log import NetworkLog
-from workers.measurement.compute.page_connections import Network, connections_of
+from workers.measurement.compute.page_connections import Connections, Network, connections_of
 from workers.measurement.compute.page_rows import row
 from workers.measurement.compute.page_stock import pictures_of, texts_of
 from workers.measurement.compute.page_vitals import Milestones, parse_reports, vitals_of
 from workers.measurement.compute.page_waiting import Waiting, ended_at, waiting_of
+from workers.measurement.compute.pieces import came_on_us
 from workers.measurement.compute.settle import settle
 from workers.measurement.compute.sight import zero_of
 from workers.measurement.compute.texts import MAX_TITLE_CHARS, plain_or_none
 from workers.measurement.compute.untold import Told, with_untold
 from workers.measurement.compute.worker_requests import name_workers
+from workers.measurement.connection import Connection
 from workers.measurement.failure import Stage
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.vitals import Vitals
@@ -104,6 +106,7 @@ def compute_page(capture: PageCapture) -> Page:
         body_from=body.starts,
         shows_from=body.shows,
         words_us=_words_us(capture, body.words_bytes, zero_us),
+        came_on_us=came_on_us(capture.pieces, *_with_connection(rows, connections, document), zero_us),
     )
     newest = _newest(capture, kept)
     hop = None if newest is None else pairs.get(newest)
@@ -176,6 +179,12 @@ def _body(capture: PageCapture) -> BodySeen:
     """A capture that was kept as a file has lists."""
     starts, shows, words_bytes = BodySeen(*capture.body) if capture.body else BodySeen(None, None)
     return BodySeen(starts and (starts[0], starts[1]), shows and (shows[0], shows[1]), words_bytes)
+
+
+def _with_connection(
+    rows: Sequence[Request], connections: Connections, number: int | None
+) -> tuple[Request | None, Connection | None]:
+    return (None, None) if number is None else (rows[number - 1], connections.used.get(number - 1))
 
 
 def _words_us(capture: PageCapture, words_bytes: int | None, zero_us: int) -> int | None:

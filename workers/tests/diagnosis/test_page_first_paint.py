@@ -298,6 +298,20 @@ def test_a_document_without_words_is_painted_no_sooner_than_its_first_picture_co
     assert found.saving_us == 390_000
 
 
+@pytest.mark.parametrize(("came_on_us", "saving_us"), [(None, 250_000), (880_000, 20_000)])
+def test_a_document_comes_sooner_for_fewer_bytes_from_when_it_came_on_alone(
+    came_on_us: int | None, saving_us: int
+) -> None:
+    """Its server thought in the middle of it, however much there was."""
+    sizes = {"transferred_bytes": 40_200, "body_bytes": 40_000}
+    document = row(1, ResourceType.DOCUMENT, 0, 900, first_ms=300, path="", **sizes)
+    texts = (PlainText(request=1, body_bytes=40_000, gzip_bytes=12_000),)
+    found = told(sketch(fcp_ms=920, document=document, texts=texts, came_on_us=came_on_us), UNCOMPRESSED)
+    assert found is not None
+    assert found.saving_us is not None
+    assert (found.saving_us > saving_us) if came_on_us is None else (found.saving_us == saving_us)
+
+
 def test_one_that_ended_after_the_first_paint_did_not_hold_it_up() -> None:
     script = row(2, ResourceType.SCRIPT, 310, 690, initiator_at=(3, 20), **IN_BODY)
     assert told(sketch(script, fcp_ms=420, shows_from=(3, 29)), BLOCKING) is None
