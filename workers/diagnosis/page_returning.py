@@ -12,7 +12,7 @@ from workers.diagnosis.page_rendering import named
 from workers.measurement.finding import FindingId, Severity
 from workers.measurement.http_date import http_date
 from workers.measurement.page_options import PageState
-from workers.measurement.waterfall import Request, ResourceType
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom, Waterfall
 
 # Whoever comes again comes the next day, or later.
 SHORT_S = 86_400
@@ -22,13 +22,17 @@ _NAMED = 5
 _MAX_S = 2**31
 # A picture of fewer bytes counts visits, or keeps a place: it is meant to be asked for each time, or costs nothing.
 _MIN_PICTURE_BYTES = 1_000
+# What a browser says when it asks for a service worker's own script (Service Workers, Update): it does so visit after
+# visit, whatever it was told of keeping that, and always at the same address.
+_OF_SERVICE_WORKER = "service-worker"
 # RFC 9111, 4.2.2: without a word of the server browsers keep it for a tenth of its age.
 _HEURISTIC = 0.1
 
 
 def uncached(case: PageCase) -> Verdicts:
     """page.uncached: the site's own files that a returning visitor's browser has to ask for again."""
-    rows = [row for row in case.rows if _is_asked_again(row) and not case.is_third_party(row)]
+    kept = _kept_by_worker(case)
+    rows = [row for row in case.rows if _is_asked_again(row) and row.url not in kept and not case.is_third_party(row)]
     seen = _is_seen(case, rows)
     saving_us = _measured_us(case, rows) if seen else _modelled_us(case, rows)
     again_bytes = sum(row.transferred_bytes or 0 for row in rows if not _has_validator(row))
@@ -93,8 +97,24 @@ def _is_asked_again(row: Request) -> bool:
         return False
     if row.resource_type is ResourceType.IMAGE and (row.body_bytes or 0) < _MIN_PICTURE_BYTES:
         return False
+    if any(one.name.lower() == _OF_SERVICE_WORKER for one in row.request_headers):
+        return False
     lifetime = lifetime_s(row)
     return lifetime is not None and lifetime < SHORT_S
+
+
+def _kept_by_worker(case: PageCase) -> frozenset[str]:
+    """What a service worker of the page keeps by itself: it fetched that without being asked for it, or gave it to the
+    second view without fetching it."""
+    fetched, given = _of_worker(case.page.waterfall)
+    fetched_again, given_again = (set(), set()) if case.page.repeat is None else _of_worker(case.page.repeat.waterfall)
+    return frozenset((fetched - given) | (given_again - fetched_again))
+
+
+def _of_worker(waterfall: Waterfall) -> tuple[set[str], set[str]]:
+    """The addresses that service workers fetched, and those that they answered for."""
+    fetched = {row.url for row in waterfall.requests if RowFlag.SERVICE_WORKER in row.flags}
+    return fetched, {row.url for row in waterfall.requests if row.served_from is ServedFrom.SERVICE_WORKER}
 
 
 def _has_validator(row: Request) -> bool:

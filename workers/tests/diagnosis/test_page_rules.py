@@ -1,16 +1,18 @@
 """What is said of a page, and above all what is not: situations that look like a fault and are none."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from workers.diagnosis.page_returning import lifetime_s
 from workers.diagnosis.pages import diagnose_page
+from workers.measurement.connection import Header
 from workers.measurement.finding import FindingId, Severity
 from workers.measurement.page_options import PageState, Protocol
 from workers.measurement.page_view import PlainText, RepeatView
 from workers.measurement.vitals import Vitals
-from workers.measurement.waterfall import Request, ResourceType, Waterfall
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom, Waterfall
 from workers.tests.builders import build_connection, span
 from workers.tests.diagnosis.page_sketch import (
     KEPT,
@@ -119,6 +121,27 @@ def test_pictures_that_count_visits_are_meant_to_come_again() -> None:
     found = told(sketch(pixel, large, fcp_ms=340), UNCACHED)
     assert found is not None
     assert found.rows == (3,)
+
+
+def test_a_service_workers_own_script_is_meant_to_be_asked_for_each_time() -> None:
+    """However long it may be kept browsers ask for it again, and under another name it would be another one."""
+    asked = row(2, ResourceType.SCRIPT, 310, 400, headers={"cache-control": "no-cache"}, transferred_bytes=60_200)
+    script = replace(asked, request_headers=(Header(name="Service-Worker", value="script"),))
+    assert told(sketch(asked, fcp_ms=340), UNCACHED) is not None
+    assert told(sketch(script, fcp_ms=340), UNCACHED) is None
+
+
+def test_what_a_service_worker_keeps_needs_no_other_cache() -> None:
+    """It fetches for later what the page has asked for, and what it was asked for it may only have passed on."""
+    short = {"headers": {"cache-control": "max-age=600"}, "transferred_bytes": 60_200, "path": "a.css"}
+    page = sketch(style(2, 310, 700, **short), fcp_ms=720)
+    ahead = row(3, ResourceType.OTHER, 800, 810, path="a.css", flags=(RowFlag.SERVICE_WORKER,))
+    given = row(4, ResourceType.STYLESHEET, 900, 920, path="a.css", served_from=ServedFrom.SERVICE_WORKER)
+    assert told(page, UNCACHED) is not None
+    assert told(sketch(*page.waterfall.requests[1:], ahead, fcp_ms=720), UNCACHED) is None
+    assert told(sketch(*page.waterfall.requests[1:], ahead, given, fcp_ms=720), UNCACHED) is not None
+    assert told(replace(page, repeat=_again(given)), UNCACHED) is None
+    assert told(replace(page, repeat=_again(given, ahead)), UNCACHED) is not None
 
 
 def _again(*rest: Request) -> RepeatView:
