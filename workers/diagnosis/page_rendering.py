@@ -40,9 +40,11 @@ def _doubt(case: PageCase, rows: Sequence[Request], *, is_late: bool = False) ->
         return None
     if case.page.vitals.fcp_us is None:
         return NotJudgedReason.NOT_MEASURED
+    if not case.paint.sure:
+        return NotJudgedReason.PAINT_ELSEWHERE
     making = {row.number: GONE_US for row in rows if case.may_make_page(row)}
-    is_sure = case.paint.sure and case.paint.gain_us(making) < MEDIUM_US and not _waits_for_maker(case, rows)
-    return None if is_sure else NotJudgedReason.PAINT_ELSEWHERE
+    is_made = case.paint.gain_us(making) >= MEDIUM_US or _waits_for_maker(case, rows)
+    return NotJudgedReason.MADE_LATER if is_made else None
 
 
 def _waits_for_maker(case: PageCase, rows: Sequence[Request]) -> bool:

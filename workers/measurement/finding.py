@@ -131,6 +131,7 @@ class NotJudgedReason(StrEnum):
     PADDED = "padded"
     SHAPED = "shaped"
     WITHOUT_TLS_TOO = "without_tls_too"
+    MADE_LATER = "made_later"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,6 +21,10 @@ _TEXTS = {
     NotJudgedReason.PAINT_ELSEWHERE: (
         "because the paint came later than what the browser had to wait for, so that something else held it up"
     ),
+    NotJudgedReason.MADE_LATER: (
+        "because what was painted first may be what a script made, or a picture, and would wait for that as long if "
+        "nothing blocked it"
+    ),
     NotJudgedReason.CLOCKS_APART: (
         "because the server's clock and ours are minutes apart or more: one is wrong, and by the server's all is well"
     ),
