@@ -11,10 +11,13 @@ from workers.browser.seen import PageRun
 from workers.browser.settings import BrowserSettings
 from workers.closing import Closing
 from workers.measurement.compute.shaping import Passage, keeps_profile
+from workers.measurement.connection import Connection
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, OnProgress, PageMeasurement, RunRequest
+from workers.measurement.page_options import Protocol
 from workers.measurement.profile import Profile
 from workers.measurement.target import EVERY_PORT, parse_target
+from workers.measurement.timing import Span
 from workers.places import Places
 from workers.probes.settings import NameSettings
 from workers.shaped import led_home, open_place
@@ -66,7 +69,13 @@ def marked_page(outcome: Measured | Failed, profile: Profile) -> Measured | Fail
     page = outcome.measurement
     if not isinstance(page, PageMeasurement):
         return outcome
-    made = [one.connect for one in page.waterfall.connections if one.connect is not None]
+    made = [span for one in page.waterfall.connections if (span := _round_trip(one)) is not None]
     kept = keeps_profile(profile, [Passage(syn_rtt_us=span.duration_us) for span in made])
     doubt = () if kept else (f"The network did not keep the numbers of {profile.name}: do not compare these times.",)
     return replace(outcome, measurement=replace(page, profile_verified=kept, warnings=(*page.warnings, *doubt)))
+
+
+def _round_trip(connection: Connection) -> Span | None:
+    """What takes a round trip at least: TCP's handshake, or that of QUIC, unless data went ahead of it."""
+    is_quic = connection.protocol == Protocol.H3 and not connection.resumed
+    return connection.tls if is_quic else connection.connect

@@ -1,12 +1,16 @@
 """Pages through profiles: Chromium itself lives in the shaped network."""
 
+from dataclasses import replace
+
+import pytest
+
 from workers.browser.settings import BrowserSettings
 from workers.measurement.addresses import parse_networks
 from workers.measurement.failure import FailureKind
 from workers.measurement.messages import Failed, Measured, PageMeasurement
 from workers.measurement.profile import Profile, parse_profile
 from workers.shaped_pages import ShapedLoader, marked_page
-from workers.tests.builders import build_page, build_request
+from workers.tests.builders import build_connection, build_page, build_request, span
 from workers.tests.netlab.test_place import SERVER4, Machine, machine
 from workers.tests.netlab.test_shaped import serving
 from workers.tests.waiting import undisturbed
@@ -63,3 +67,14 @@ def test_a_page_that_was_quicker_than_its_link_says_so() -> None:
     assert isinstance(outcome.measurement, PageMeasurement)
     assert outcome.measurement.profile_verified is False
     assert "do not compare" in outcome.measurement.warnings[-1]
+
+
+@pytest.mark.parametrize(("handshake_ms", "keeps"), [(117, True), (60, False)])
+def test_handshakes_of_quic_tell_whether_a_page_kept_its_profile(handshake_ms: int, keeps: bool) -> None:
+    """They have no TCP before them."""
+    quic = build_connection(protocol="h3", resumed=False, connect=None, tls=span(0, handshake_ms))
+    page = build_page()
+    page = replace(page, waterfall=replace(page.waterfall, connections=(quic,)))
+    outcome = marked_page(Measured(measurement=page), parse_profile("-/-/100"))
+    assert isinstance(outcome.measurement, PageMeasurement)
+    assert outcome.measurement.profile_verified is keeps
