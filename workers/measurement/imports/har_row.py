@@ -111,7 +111,7 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
         connection=_connection(entry, row, dialect),
         tls_version=tls_version_of(entry, "_"),
         final=entry.get("_final_base_page") is True,
-        frame=text_or_none(entry, "_frame_id", 100),
+        frame=text_or_none(entry, "_frame_id", 100) or text_or_none(entry, "_frameref", 100),
     )
 
 
@@ -187,11 +187,13 @@ def _transferred(entry: Fields, response: Fields, served_from: ServedFrom, diale
     for fields, name in ((response, "_transferSize"), (entry, "_transferSize"), (entry, "_bytesIn")):
         size = count_or_none(fields, name)
         if size is not None:
-            return size
+            # What came over the network had a head: Playwright says 0 of redirects.
+            is_answered = served_from is ServedFrom.NETWORK and _status(response) is not None
+            return size or (None if is_answered else 0)
     body, head = count_or_none(response, "bodySize"), count_or_none(response, "headersSize")
     if body is None or dialect.size_in_body:
         return body
-    # What came over the network had a head: without a body and with a head of unknown size nobody knows how much.
+    # Without a body and with a head of unknown size nobody knows how much.
     return body + head if head is not None else body or None
 
 

@@ -73,8 +73,9 @@ def laid(timings: Fields, exchange: Exchange) -> Timing:
     if any(took[name] for name in ("send", "wait", "receive")):
         for phase, name in (("send", "send"), ("wait", "wait"), ("download", "receive")):
             length = took[name]
-            # Nobody sends in no time: where it says 0 it was not measured.
-            if length is None or (phase == "send" and length == 0):
+            # Nobody sends in no time: where it says 0 it was not measured. Nor does anybody know when an answer began
+            # to come where the wait for it is not known, as Playwright's of workers.
+            if length is None or (phase == "send" and length == 0) or (phase == "download" and took["wait"] is None):
                 continue
             spans[phase] = Span(start_us=cursor_us, end_us=cursor_us + _us(length))
             cursor_us = spans[phase].end_us

@@ -33,6 +33,17 @@ def test_a_frame_and_what_it_names_is_the_frames() -> None:
     assert flags == [(), (RowFlag.FRAME,), (), (RowFlag.FRAME,), (RowFlag.FRAME,)]
 
 
+def test_playwright_names_the_frame_of_each_entry() -> None:
+    frames = [
+        asked(samples.HTML),
+        asked(FRAME, 1),
+        asked("https://ads.example/a.js", 2),
+        asked("https://a.example/", 3),
+    ]
+    named = [one | {"_frameref": f"frame@{name}"} for one, name in zip(frames, "abba", strict=True)]
+    assert [RowFlag.FRAME in row.flags for row in rows(har(*named))] == [False, True, True, False]
+
+
 def test_a_recording_that_began_late_has_no_document_though_a_frame_came() -> None:
     """Chrome calls a page by its address."""
     file = har(asked(FRAME, 2, sec_fetch_dest=IFRAME), creator="WebInspector", pages=[page()])

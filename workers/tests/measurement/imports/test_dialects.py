@@ -57,6 +57,23 @@ def test_an_answer_that_came_over_the_network_was_never_of_no_size(head: int, bo
     assert row.transferred_bytes == seen
 
 
+@pytest.mark.parametrize(("status", "by_worker", "seen"), [(302, False, None), (0, False, 0), (200, True, 0)])
+def test_no_redirect_of_playwrights_was_of_no_size_either(status: int, by_worker: bool, seen: int | None) -> None:
+    """What a service worker gave came over no wire."""
+    made = entry()
+    sizes = {"headersSize": 0, "bodySize": 0, "_transferSize": 0}
+    made["response"] |= {"status": status, "fromServiceWorker": by_worker} | sizes
+    (row,) = rows(har(made, creator="Playwright"))
+    assert row.transferred_bytes == seen
+
+
+def test_what_came_after_a_wait_of_unknown_length_came_at_an_unknown_instant() -> None:
+    """Playwright counts all of it as received."""
+    timings = {"dns": -1, "connect": -1, "ssl": -1, "send": 0, "wait": -1, "receive": 120}
+    (row,) = rows(har(entry(timings=timings, time=120), creator="Playwright"))
+    assert row.timing == Timing(start_us=0, end_us=120_000)
+
+
 @pytest.mark.parametrize(
     ("size", "saved", "seen"),
     [
