@@ -71,7 +71,9 @@ def marked_page(outcome: Measured | Failed, profile: Profile) -> Measured | Fail
         return outcome
     made = [span for one in page.waterfall.connections if (span := _round_trip(one)) is not None]
     kept = keeps_profile(profile, [Passage(syn_rtt_us=span.duration_us) for span in made])
-    doubt = () if kept else (f"The network did not keep the numbers of {profile.name}: do not compare these times.",)
+    # Of what failed before it had connected there are no times to doubt.
+    is_told = not kept and (bool(made) or isinstance(outcome, Measured))
+    doubt = (f"The network did not keep the numbers of {profile.name}: do not compare these times.",) if is_told else ()
     return replace(outcome, measurement=replace(page, profile_verified=kept, warnings=(*page.warnings, *doubt)))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from workers.browser.settings import BrowserSettings
 from workers.measurement.addresses import parse_networks
-from workers.measurement.failure import FailureKind
+from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement
 from workers.measurement.profile import Profile, parse_profile
 from workers.shaped_pages import ShapedLoader, marked_page
@@ -78,3 +78,15 @@ def test_handshakes_of_quic_tell_whether_a_page_kept_its_profile(handshake_ms: i
     outcome = marked_page(Measured(measurement=page), parse_profile("-/-/100"))
     assert isinstance(outcome.measurement, PageMeasurement)
     assert outcome.measurement.profile_verified is keeps
+
+
+@pytest.mark.parametrize("connects", [True, False])
+def test_of_a_page_that_failed_only_connections_cast_doubt_on_its_network(connects: bool) -> None:
+    page = build_page()
+    connections = page.waterfall.connections if connects else ()
+    page = replace(page, waterfall=replace(page.waterfall, connections=connections))
+    outcome = marked_page(
+        Failed(failure=failure(FailureKind.DNS_TIMEOUT, "x"), measurement=page), parse_profile("-/-/500")
+    )
+    assert isinstance(outcome.measurement, PageMeasurement)
+    assert (outcome.measurement.profile_verified, bool(outcome.measurement.warnings)) == (False, connects)
