@@ -5,23 +5,27 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Q
 
 from backend.fleet.models import Region
 from backend.runs.actions import RunsError, TooManyRunsError, request_runs
-from backend.runs.models import PendingRun, Run, Trigger
+from backend.runs.models import Outcome, PendingRun, Run, Trigger
 from backend.sites.models import Monitor, MonitorKind, SiteStatus
+from workers.measurement.failure import Stage
 
 log = logging.getLogger(__name__)
 
 # Of one monitor in one region.
 MAX_DIAGNOSES, PERIOD = 4, timedelta(hours=6)
+# A server whose certificate is refused was looked at all the same, as in `runs.queries.findings.JUDGED_SQL`.
+_REACHED = Q(outcome=Outcome.MEASURED) | Q(failure_stage=Stage.TLS)
 
 
 def look_deeper(monitor_id: int, regions: Iterable[str], *, now: datetime) -> list[str]:
     """Asks for a deep run of a probe in regions by their codes, inside a transaction; the codes where it did.
 
-    Not where one is under way, or where there have been enough for a while; nor further once the organisation has as
-    many under way as may be.
+    Not where one is under way, or where there have been enough for a while; nor where the last one could not reach the
+    site and nothing has since; nor further once the organisation has as many under way as may be.
     """
     monitor = Monitor.objects.select_related("site__organisation").filter(pk=monitor_id, kind=MonitorKind.PROBE).first()
     if monitor is None or monitor.paused or monitor.site.status != SiteStatus.ACTIVE:
@@ -48,13 +52,14 @@ def _may(monitor: Monitor, code: str, now: datetime) -> bool:
     place = {"monitor_id": monitor.pk, "region__code": code}
     if PendingRun.objects.filter(depth="deep", **place).exists():
         return False
-    recent = Run.objects.filter(
-        monitor_id=monitor.pk,
-        region_id__in=list(Region.objects.filter(code=code).values_list("pk", flat=True)),
-        scheduled_for__gt=now - PERIOD,
-        trigger=Trigger.DIAGNOSE,
+    here = Run.objects.filter(
+        monitor_id=monitor.pk, region_id__in=list(Region.objects.filter(code=code).values_list("pk", flat=True))
     )
-    return recent.count() < MAX_DIAGNOSES
+    recent = here.filter(scheduled_for__gt=now - PERIOD, trigger=Trigger.DIAGNOSE).order_by("-scheduled_for")
+    last = recent.first()
+    if last is None:
+        return True
+    return recent.count() < MAX_DIAGNOSES and here.filter(_REACHED, scheduled_for__gte=last.scheduled_for).exists()
 
 
 def _ask(monitor: Monitor, code: str) -> bool:

@@ -201,6 +201,16 @@ def test_so_many_deep_runs_are_asked_for_in_six_hours(world: World) -> None:
     assert asked() == ["iad"]
 
 
+def test_a_site_that_could_not_be_reached_is_looked_at_deeper_once_it_can_be(world: World) -> None:
+    fra = world.regions[0]
+    put_run(world.monitor, fra, world.now, "x", depth="deep", trigger="diagnose")
+    look(world)
+    assert asked() == ["iad"], "the next one would come to nothing too, and so many are left for six hours"
+    put_run(world.monitor, fra, world.now + timedelta(minutes=1), ".", depth="light")
+    look(world)
+    assert asked() == ["fra", "iad"]
+
+
 def test_something_new_in_a_light_run_is_looked_at_deeper(world: World) -> None:
     for region in ("fra", "iad"):
         probe(world, region, OLD)
