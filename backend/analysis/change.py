@@ -1,7 +1,7 @@
 """What has changed, seen from an alarm: since when, where, and by how much."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import inf
 from statistics import NormalDist
 
@@ -12,7 +12,7 @@ from backend.analysis.fusion import affected, weight
 from backend.analysis.history import Series
 from backend.analysis.model import Model
 from backend.analysis.noise import Floats, huber_mean
-from backend.analysis.onset import Onset, onset, rounds
+from backend.analysis.onset import Onset, Samples, by_samples, onset, rounds
 from backend.analysis.settings import Settings
 from backend.analysis.transform import from_log, to_log
 
@@ -59,6 +59,11 @@ class _Region:
     def shift_since(self, at: float) -> float:
         return huber_mean(self.since(at), clip=CLIP * self.scale)
 
+    def of_size(self, at: float) -> "_Region":
+        """In units in which the shift since then is not clipped; itself where it is not anyway."""
+        shift = self.shift_since(at) if self.times[-1] >= at else 0.0
+        return replace(self, scale=shift / CLIP) if shift > CLIP * self.scale else self
+
 
 _Regions = Mapping[str, _Region]
 
@@ -66,11 +71,13 @@ _Regions = Mapping[str, _Region]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
     """Look for a change in `direction` (1 up, -1 down) from the levels that `offsets`, in logarithms, add to the
-    baselines. It began where the regions `among` say; all do when that is empty."""
+    baselines. It began where the regions `among` say; all do when that is empty. What may as well have begun with one
+    of the `deploys` did."""
 
     direction: int
     offsets: Mapping[str, float] = field(default_factory=dict)
     among: Collection[str] = ()
+    deploys: Sequence[float] = ()
 
 
 def examine(samples: Mapping[str, Series], model: Model, question: Question, settings: Settings) -> Change | None:
@@ -80,7 +87,7 @@ def examine(samples: Mapping[str, Series], model: Model, question: Question, set
     asked = {name: region for name, region in regions.items() if not question.among or name in question.among}
     if not asked:
         return None
-    began = _onset(asked, model, settings)
+    began = _began(asked, model, question, settings)
     reporting = _reporting(regions, began.at)
     shifts = {name: region.shift_since(began.at) for name, region in reporting.items()}
     names = affected(shifts, {name: region.weight for name, region in reporting.items()})
@@ -88,7 +95,7 @@ def examine(samples: Mapping[str, Series], model: Model, question: Question, set
         return None
     chosen: _Regions = {name: regions[name] for name in names}
     if chosen.keys() != asked.keys():
-        began = _onset(chosen, model, settings)
+        began = _began(chosen, model, question, settings)
         chosen = _reporting(chosen, began.at)
     common = _common_shifts(chosen, began.at)
     return Change(
@@ -143,14 +150,25 @@ def _reporting(regions: _Regions, since: float) -> _Regions:
     return {name: region for name, region in regions.items() if region.times[-1] >= since}
 
 
-def _onset(regions: _Regions, model: Model, settings: Settings) -> Onset:
+def _began(regions: _Regions, model: Model, question: Question, settings: Settings) -> Onset:
+    samples, variance = _in_order(regions), _variance(regions, model)
+    variance *= float(samples.weights.mean())
+    began = onset(rounds(samples, interval_s=settings.interval_s), variance=variance)
+    sized = {name: region.of_size(began.at) for name, region in regions.items()}
+    if any(sized[name] is not region for name, region in regions.items()):
+        # Clipped, a tenth of it looks as large: seen unclipped, that is no part of it.
+        began = by_samples(began, _in_order(sized), interval_s=settings.interval_s, variance=variance)
+    # Runs before the deploy that an alert names had nothing of it.
+    likely = [deploy for deploy in question.deploys if began.at < deploy <= began.latest]
+    return replace(began, at=max(likely)) if likely else began
+
+
+def _in_order(regions: _Regions) -> Samples:
     times = np.concatenate([region.times for region in regions.values()])
     deviations = np.concatenate([np.clip(r.rest / r.scale, -CLIP, CLIP) for r in regions.values()])
     weights = np.concatenate([np.full(region.times.size, region.weight) for region in regions.values()])
     order = np.argsort(times, kind="stable")
-    series = rounds(times[order], deviations[order], weights[order], interval_s=settings.interval_s)
-    variance = _variance(regions, model) * float(weights.mean())
-    return onset(series, variance=variance)
+    return Samples(times[order], deviations[order], weights[order])
 
 
 def _variance(regions: _Regions, model: Model) -> float:

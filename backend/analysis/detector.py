@@ -4,7 +4,7 @@ A sample costs a few additions. The past is asked for once a day, for the baseli
 """
 
 from collections.abc import Mapping
-from math import isfinite, log
+from math import inf, isfinite, log
 from typing import Any
 
 from backend.analysis.baseline import CLIP
@@ -52,6 +52,8 @@ class Detector:
         self._region_threshold = settings.threshold
         self._all = Bank()
         self._episode: Episode | None = None
+        # When the last alert ended, and with it all that was gathered.
+        self._ended_at = -inf
         # Levels above the baselines, in logarithms, that are known of and not told.
         self._known: dict[str, float] = {}
         self._known_since = 0.0
@@ -116,7 +118,7 @@ class Detector:
     @property
     def _facts(self) -> Facts:
         assert self._model is not None  # There are no streams, and so no alarms, without one.
-        return Facts(self._model, self._settings, self._history)
+        return Facts(self._model, self._settings, self._history, self._ended_at)
 
     def _open(self, at: float, direction: int, among: tuple[str, ...]) -> list[Event]:
         facts = self._facts
@@ -204,7 +206,7 @@ class Detector:
 
     def _close(self, at: float, kind: Kind) -> list[Event]:
         assert self._episode is not None
-        alert, self._episode = self._episode.alert, None
+        alert, self._episode, self._ended_at = self._episode.alert, None, at
         if kind is not Kind.ACCEPTED and at - alert.change_at >= _LEAST_EXCLUDED_S:
             self._excluded.append((alert.change_from, at))
         self._fit_at = min(self._fit_at, at + HOUR_S)
@@ -272,6 +274,7 @@ class Detector:
             "banks": {region: stream.bank.state() for region, stream in self._streams.items()},
             "known": self._known,
             "known_since": self._known_since,
+            "ended_at": None if self._ended_at == -inf else self._ended_at,
             "episode": self._episode.state() if self._episode else None,
         }
 
@@ -291,6 +294,7 @@ class Detector:
             detector._streams[region].bank = Bank(*bank)
         detector._known, detector._known_since = dict(state["known"]), state["known_since"]
         detector._episode = Episode.from_state(state["episode"]) if state["episode"] else None
+        detector._ended_at = -inf if state.get("ended_at") is None else state["ended_at"]
         detector._set_offsets()
         detector._all = Bank(*state["all"])
         return detector

@@ -28,17 +28,20 @@ _ERRORS = 2
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What an episode is judged by."""
+    """What an episode is judged by. `ended_at`: until when the one before it lasted."""
 
     model: Model
     settings: Settings
     history: History
+    ended_at: float = -inf
 
     def examine(self, at: float, question: Question, *, back_to: float = inf, after: float = -inf) -> Change | None:
-        """The change asked for, looked for back to an instant at least, and not before the offsets held."""
+        """The change asked for, looked for back to an instant at least, and not before the offsets held: what
+        an earlier alert told is over."""
         reach = max(_LOOK_BACK_ROUNDS * self.settings.interval_s, DAY_S)
-        samples = self.history.samples(max(min(at - reach, back_to), after), at)
-        return examine(samples, self.model, question, self.settings)
+        since = max(min(at - reach, back_to), after, self.ended_at)
+        samples, deploys = self.history.samples(since, at), self.history.deploys(since, at)
+        return examine(samples, self.model, replace(question, deploys=deploys), self.settings)
 
     def worth_telling(self, shifts: Mapping[str, float]) -> bool:
         return worth_telling(self.model, shifts, self.settings)

@@ -7,7 +7,8 @@ import numpy as np
 from backend.analysis.changepoints import MIN_SEGMENT, normal_scores, segment_starts
 from backend.analysis.noise import Floats
 
-MAX_ROUNDS = 1000
+# A day of minutes, so that what is measured every minute is dated by the minute.
+MAX_ROUNDS = 1440
 # Twice this in log-likelihood is the 95 % point of chi-squared with one degree of freedom, and half as much again
 # since the place of a change is discrete and its likelihood jumps.
 _LIKELY = 3.0
@@ -23,6 +24,15 @@ class Onset:
 
 
 @dataclass(frozen=True, slots=True)
+class Samples:
+    """Deviations of several regions in order of time, with the weight of each."""
+
+    times: Floats
+    deviations: Floats
+    weights: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Rounds:
     """Deviations of regions averaged over each round of tests: times of the rounds, weighted means, summed weights."""
 
@@ -31,12 +41,16 @@ class Rounds:
     weights: Floats
 
 
-def rounds(times: Floats, deviations: Floats, weights: Floats, *, interval_s: float) -> Rounds:
-    """Of deviations in order of time. Rounds become longer than the interval when there would be over MAX_ROUNDS."""
-    width = interval_s * max(1, np.ceil((times[-1] - times[0]) / interval_s / MAX_ROUNDS))
-    starts = np.flatnonzero(np.diff((times - times[0]) // width, prepend=-np.inf))
+def rounds(samples: Samples, *, interval_s: float) -> Rounds:
+    """Rounds become longer than the interval when there would be over MAX_ROUNDS."""
+    times, weights = samples.times, samples.weights
+    starts = np.flatnonzero(np.diff((times - times[0]) // _width_s(times, interval_s), prepend=-np.inf))
     sums = np.add.reduceat(weights, starts)
-    return Rounds(times[starts], np.add.reduceat(deviations * weights, starts) / sums, sums)
+    return Rounds(times[starts], np.add.reduceat(samples.deviations * weights, starts) / sums, sums)
+
+
+def _width_s(times: Floats, interval_s: float) -> float:
+    return interval_s * max(1.0, float(np.ceil((times[-1] - times[0]) / interval_s / MAX_ROUNDS)))
 
 
 def onset(series: Rounds, *, variance: float) -> Onset:
@@ -53,6 +67,20 @@ def onset(series: Rounds, *, variance: float) -> Onset:
         place = best
     likely = _places_as_likely(series, place, variance)
     return Onset(float(series.times[place]), float(series.times[likely[0]]), float(series.times[likely[-1]]))
+
+
+def by_samples(rough: Onset, samples: Samples, *, interval_s: float, variance: float) -> Onset:
+    """What rounds have found, by single samples: a round holds some from before the change, and a segment several such
+    rounds."""
+    width_s = _width_s(samples.times, interval_s)
+    near = (samples.times >= rough.at - width_s) & (samples.times <= rough.at + MIN_SEGMENT * width_s)
+    since = samples.times >= rough.at
+    level = float(np.average(samples.deviations[since], weights=samples.weights[since]))
+    steps = samples.weights * level * (samples.deviations - level / 2) / variance
+    likelihood, times = np.cumsum(steps[::-1])[::-1][near], samples.times[near]
+    likely = times[likelihood >= likelihood.max() - _LIKELY]
+    at = float(times[likelihood.argmax()])
+    return Onset(at, min(rough.earliest, float(likely[0])), max(rough.latest, float(likely[-1])))
 
 
 def _last_rise(means: Floats) -> int | None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from backend.analysis.cusum import STEPS, Bank, gains
 from backend.analysis.fusion import Noise
 from backend.analysis.noise import Floats
-from backend.analysis.onset import onset, rounds
+from backend.analysis.onset import Samples, onset, rounds
 from backend.analysis.persistence import Watch
 
 LOG_STEPS = [float(np.log1p(step)) for step in STEPS]
@@ -95,14 +95,19 @@ def test_a_baseline_that_is_little_known_makes_nothing_stay() -> None:
 def test_the_onset_of_a_rise_lies_within_its_bounds(rise: int) -> None:
     times: Floats = 300 * np.arange(300, dtype=np.float64)
     seen = np.random.default_rng(rise).normal(size=300) + np.where(np.arange(300) < rise, 0, 2)
-    found = onset(rounds(times, np.clip(seen, -3, 3), np.ones(300), interval_s=300), variance=1.0)
+    found = onset(rounds(Samples(times, np.clip(seen, -3, 3), np.ones(300)), interval_s=300), variance=1.0)
     assert found.earliest <= found.at <= found.latest
     assert found.earliest - 600 <= 300 * rise <= found.latest + 600
 
 
+def test_a_day_of_runs_every_minute_has_rounds_of_a_minute() -> None:
+    times: Floats = 60 * np.arange(1440, dtype=np.float64)
+    assert rounds(Samples(times, np.zeros(1440), np.ones(1440)), interval_s=60).times.size == 1440
+
+
 def test_rounds_put_the_regions_of_one_interval_together() -> None:
     times = np.array([0.0, 100, 200, 300, 400, 900])
-    made = rounds(times, np.array([1.0, 2, 3, 4, 6, 7]), np.array([1.0, 1, 2, 1, 1, 1]), interval_s=300)
+    made = rounds(Samples(times, np.array([1.0, 2, 3, 4, 6, 7]), np.array([1.0, 1, 2, 1, 1, 1])), interval_s=300)
     assert made.times.tolist() == [0, 300, 900]
     assert made.means.tolist() == [2.25, 5, 7]
     assert made.weights.tolist() == [4, 2, 1]

@@ -8,6 +8,7 @@ import pytest
 from backend.analysis.detector import Detector
 from backend.analysis.events import AlertClass, Event, Kind
 from backend.analysis.history import History
+from backend.analysis.noise import Floats
 from backend.analysis.replay import Recorded, Sample, Told, in_order, replay
 from backend.analysis.settings import DAY_S, HOUR_S, settings_for
 from backend.analysis.simulation import START, Step, World, simulate
@@ -43,6 +44,20 @@ def test_a_deploy_that_slows_all_regions_is_one_regression_that_names_it() -> No
     assert alert.opened_at < START + AT + HOUR_S
     assert alert.deploy_at == START + AT - 90
     assert alert.confidence > 0.99
+
+
+def test_what_began_with_a_deploy_is_no_older_and_no_smaller_than_after_it() -> None:
+    def slower(times: Floats, random: np.random.Generator) -> Floats:
+        # What was somewhat slow in the minute before the release is no part of it.
+        factors = np.select([times >= 2 * DAY_S, times >= 2 * DAY_S - 60], [1.5, 1.07], 1.0)
+        return 200 * factors * noise(times, random, cv=0.03)
+
+    samples = series(slower, days=2.004, regions=2, interval_s=60)
+    released = START + 2 * DAY_S
+    detector = Detector(settings_for("ttfb_ms", interval_s=60), Recorded(samples, [released]))
+    opened = observe(detector, samples)[0].alert
+    assert (opened.change_at, opened.deploy_at) == (released, released)
+    assert opened.change_pct == pytest.approx(50, abs=6)
 
 
 def test_after_a_deploy_a_quarter_of_an_hour_confirms_and_else_an_hour() -> None:
@@ -292,6 +307,14 @@ def test_what_comes_again_after_days_of_slowness_is_no_habit() -> None:
     first, second = replay(samples, [], SETTINGS)
     assert first.ended is Kind.RESOLVED
     assert second.alert.change_at == pytest.approx(START + AT + 3 * HOUR_S, abs=900)
+
+
+def test_what_comes_again_is_no_older_than_the_end_of_what_was_told_before() -> None:
+    slow = [Step(at=AT - 3 * DAY_S, factor=1.6, until=AT), Step(at=AT + 3 * HOUR_S, factor=1.6)]
+    events = observe(Detector(SETTINGS, Recorded(samples := simulate(WORLD, 5, slow))), samples)
+    end = next(event for event in events if event.kind is Kind.RESOLVED)
+    again = next(event for event in events if event.kind is Kind.OPENED and event.at > end.at)
+    assert again.alert.change_at == pytest.approx(START + AT + 3 * HOUR_S, abs=900)
 
 
 def test_what_is_left_of_a_slowdown_is_no_end_and_is_told_as_what_it_is() -> None:
