@@ -30,6 +30,8 @@ CONFIRM_WITHIN = timedelta(minutes=3)
 # counts, unless its region has told something newer meanwhile.
 HEARD_WITHIN = timedelta(minutes=30)
 _CERTIFICATE_EVERY_US = 3_600_000_000
+# One that ends soon may be renewed any minute, and whoever did so waits for the end of the alert.
+_ENDING_CERTIFICATE_EVERY_US = 300_000_000
 # These are over where fewer regions are bad than the rule asks for.
 _COUNTING = (RuleKind.FAILURES, RuleKind.BUDGET)
 
@@ -117,7 +119,8 @@ class Look:
     @property
     def telling_runs(self) -> list[UUID]:
         """The newest run of each region in which a certificate may have been seen, now and then."""
-        lately_us = self._now_us - _CERTIFICATE_EVERY_US
+        every_us = _ENDING_CERTIFICATE_EVERY_US if self._judge.certificate_ends else _CERTIFICATE_EVERY_US
+        lately_us = self._now_us - every_us
         known = {region for region, at_us in self._certificates_us.items() if at_us > lately_us}
         return [run_id for run_id, region in self._telling.items() if region not in known]
 

@@ -169,6 +169,14 @@ class MonitorJudge:
     def certificates(self) -> list[CertificateEnds]:
         return [entry.evaluator for entry in self._entries if isinstance(entry.evaluator, CertificateEnds)]
 
+    @property
+    def certificate_ends(self) -> bool:
+        """Whether a rule holds that the certificate ends soon."""
+        return any(
+            isinstance(entry.evaluator, CertificateEnds) and entry.track.state is not State.OK
+            for entry in self._entries
+        )
+
     def memory(self) -> Memory:
         """All that has to be known to go on."""
         return {

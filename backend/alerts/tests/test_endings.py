@@ -9,6 +9,7 @@ from backend.alerts.judgement.availability import Availability
 from backend.alerts.judgement.samples import Sample, Seen
 from backend.alerts.models import Maintenance, Notice
 from backend.alerts.states import State
+from backend.alerts.tests.test_hindsight import DAY, show
 from backend.alerts.tests.world import DOWN, World, make_rule, make_world, only_incident, put_run, titles, told
 from backend.sites.models import Monitor
 
@@ -169,3 +170,14 @@ def test_a_silent_region_counts_its_monitors_in_good_english() -> None:
     world.judge()
     (sentence,) = [text for text in Notice.objects.get().message["sentences"] if "measured there" in text]
     assert sentence == "1 monitor is not measured there; its site raises no alert of its own for it."
+
+
+def test_a_certificate_that_was_renewed_is_known_to_be_within_minutes() -> None:
+    world = make_world("fra", rules=["certificate"])
+    show(world, world.now + timedelta(seconds=1), ("shop.example", 2 * DAY))
+    world.minute("-")
+    assert told() == ["opened"]
+    for _ in range(6):
+        show(world, world.now + timedelta(seconds=1), ("shop.example", 90 * DAY))
+        world.minute("-")
+    assert told() == ["opened", "recovered"]
