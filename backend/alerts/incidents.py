@@ -247,7 +247,8 @@ def _leave(incident: Incident, change: Change, now: datetime) -> Incident | None
     if mine is None:
         return None
     mine.ended_at = max(min(from_us(change.standing.since_us), at), mine.since)
-    mine.save(update_fields=["ended_at"])
+    _widen(mine, incident, change.standing)
+    mine.save(update_fields=["ended_at", "regions", "facts", "state"])
     rest = going_on(incident)
     if rest:
         sum_up(incident, rest, at=at)
@@ -258,8 +259,16 @@ def _leave(incident: Incident, change: Change, now: datetime) -> Incident | None
         incident.save()
         note(incident, EventKind.RECOVERED, _line(incident, mine), at=at, silenced=Silence.FLAPPING)
     else:
+        sum_up(incident, [mine], at=at)
         recover(incident, [mine], at=at, now=now, resolution=change.resolution)
     return incident
+
+
+def _widen(member: Member, incident: Incident, standing: Standing) -> None:
+    """What is over was bad in all of its regions, and not only in the last of them to be well again."""
+    if set(standing.regions) > set(member.regions):
+        member.regions, member.facts = list(standing.regions), member.facts | dict(standing.facts)
+        member.state = incident.worst_state
 
 
 def _incident_for(change: Change, now: datetime) -> tuple[Incident, EventKind | None]:

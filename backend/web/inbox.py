@@ -170,7 +170,7 @@ def _evidence(row: IncidentRow) -> str:
         parts.append(f"acknowledged by {incident.acknowledged_by}")
     if row.in_maintenance and incident.is_open:
         parts.append("maintenance: nothing is told")
-    elif not incident.told:
+    elif not (incident.told if incident.is_open else incident.told_at):
         parts.append("nobody was told")
     return " · ".join(part for part in parts if part)
 

@@ -109,9 +109,10 @@ class Availability:
         if not down:
             if not fresh or not self._is_over(fresh, current):
                 return Standing(state=current, since_us=now_us, regions=tuple(sorted(self._failed)), firm=False)
-            ended_us = self._ended_us(fresh)
+            ended_us, failed = self._ended_us(fresh), sorted(self._failed)
             self._failed.clear()
-            return Standing(state=State.OK, since_us=ended_us)
+            up = sorted(fresh.keys() - set(failed))
+            return Standing(state=State.OK, since_us=ended_us, regions=tuple(failed), facts={"up": up})
         since_us = min(place.since_us for place in down.values())
         up = {code: place for code, place in fresh.items() if not place.fails and place.at_us > since_us}
         needed = DENIED_FAILS if self._is_denied(since_us) else 0

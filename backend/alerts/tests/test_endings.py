@@ -35,6 +35,17 @@ def test_the_end_says_how_long_it_lasted_and_not_when_it_was_told() -> None:
     assert facts("recovered")["Lasted"] == "2 min"
 
 
+def test_what_is_over_was_bad_in_all_of_its_regions_and_not_only_in_the_last_to_be_well() -> None:
+    world = make_world("fra", "iad", rules=["availability"])
+    world.minutes(".. .. xx xx")
+    first = only_incident().title
+    world.minute(".x")
+    assert only_incident().title != first
+    world.minutes(".. ..")
+    assert only_incident().title == first
+    assert only_incident().members.get().regions == ["fra", "iad"]
+
+
 def test_an_end_is_the_first_good_run_and_not_the_one_that_makes_sure() -> None:
     """Two regions, measured every ten minutes in turn, see a site that was down for twenty minutes."""
     eyes = Availability({}, interval_s=600)

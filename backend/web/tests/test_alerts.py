@@ -239,6 +239,13 @@ def test_what_is_over_is_told_from_when_to_when_and_what_is_not_since_when(world
     assert ["since" in head for head in heads] == [False, True]
 
 
+def test_the_list_says_of_what_is_over_whether_anybody_was_told(world: World, look: Look) -> None:
+    over = make_over(world)
+    assert "nobody was told" in look(world.member, "/alerts/")
+    Incident.objects.filter(pk=over.pk).update(told_at=over.opened_at)
+    assert "nobody was told" not in look(world.member, "/alerts/")
+
+
 def test_the_page_of_what_is_over_says_first_that_it_is(world: World, look: Look) -> None:
     over = make_over(world, title="Shop is slower in Frankfurt")
     text = look(world.member, path_of(over))
