@@ -15,7 +15,7 @@ from workers.measurement.failure import Stage
 
 log = logging.getLogger(__name__)
 
-# Of one monitor in one region.
+# Of one monitor in one region, and as many that failed: else what is broken could not be seen to be mended.
 MAX_DIAGNOSES, PERIOD = 4, timedelta(hours=6)
 # A server whose certificate is refused was looked at all the same, as in `runs.queries.findings.JUDGED_SQL`.
 _REACHED = Q(outcome=Outcome.MEASURED) | Q(failure_stage=Stage.TLS)
@@ -56,10 +56,11 @@ def _may(monitor: Monitor, code: str, now: datetime) -> bool:
         monitor_id=monitor.pk, region_id__in=list(Region.objects.filter(code=code).values_list("pk", flat=True))
     )
     recent = here.filter(scheduled_for__gt=now - PERIOD, trigger=Trigger.DIAGNOSE).order_by("-scheduled_for")
-    last = recent.first()
-    if last is None:
-        return True
-    return recent.count() < MAX_DIAGNOSES and here.filter(_REACHED, scheduled_for__gte=last.scheduled_for).exists()
+    ends = list(recent.values_list("scheduled_for", "outcome"))
+    measured = sum(outcome == Outcome.MEASURED for _, outcome in ends)
+    if max(measured, len(ends) - measured) >= MAX_DIAGNOSES:
+        return False
+    return not ends or here.filter(_REACHED, scheduled_for__gte=ends[0][0]).exists()
 
 
 def _ask(monitor: Monitor, code: str) -> bool:

@@ -5,11 +5,10 @@ Where one run says something else than those before it, another is asked for ins
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
@@ -23,7 +22,7 @@ from backend.alerts.models import Resolution, Rule, RuleKind
 from backend.alerts.parameters import finding_limit
 from backend.alerts.reading import Due, due, remember
 from backend.alerts.rules_of import rules_for
-from backend.alerts.seen_deep import News, deep_looks, new_in_light_runs, newest_of
+from backend.alerts.seen_deep import Newest, deep_looks, new_in_light_runs, newest_of
 from backend.alerts.states import State
 from backend.alerts.turns import Turns
 from backend.instants import to_us
@@ -63,7 +62,7 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
     ]
     apply_all(changes, now=now)
     for one in scrutinies:
-        one.ask(news.get(one.row.monitor_id, {}))
+        one.ask(news.get(one.row.monitor_id, ()))
     remember(
         "alerts_scrutiny",
         [row.monitor_id for row in rows],
@@ -88,11 +87,11 @@ class _Mind:
 class Scrutiny:
     """One look at one monitor: made, then `changes` once if it has news, then `ask`, then `memory`.
 
-    `newest` is the newest deep run by region, None where there was none yet.
+    `newest` is the newest deep run by region.
     """
 
     def __init__(
-        self, row: Due, memory: Memory, rules: Sequence[Rule], newest: Mapping[str, UUID | None], now: datetime
+        self, row: Due, memory: Memory, rules: Sequence[Rule], newest: Mapping[str, Newest], now: datetime
     ) -> None:
         self.row = row
         self._rules, self._newest, self._now = rules, newest, now
@@ -102,7 +101,7 @@ class Scrutiny:
         # What was found before was found at another address.
         self._since_us = to_us(now) if self._is_another else int(memory.get("since_us", 0))
         self._basis = {
-            "runs": {code: run.hex for code, run in sorted(newest.items()) if run},
+            "runs": {code: last.run_id.hex for code, last in sorted(newest.items()) if last.run_id},
             "rules": {str(rule.pk): rule.version for rule in rules},
             "off": self.is_off,
             "what": row.what,
@@ -129,13 +128,15 @@ class Scrutiny:
         self._unsure = sorted(unsure)
         return found
 
-    def ask(self, news: News) -> None:
-        """Asks for a deep run where there was none yet of this address, where one disagrees, and where light runs show
-        what is new."""
+    def ask(self, news: Collection[str]) -> None:
+        """Asks for a deep run where there was none yet of this address, where one disagrees, where the certificate was
+        refused and is no more, and in regions whose light runs show what is new."""
         if self.is_off or self.row.kind != Kind.PROBE:
             # A page is seen whole with every run.
             return
-        unseen = [code for code, run in self._newest.items() if run is None or self._is_another]
+        unseen = [
+            code for code, last in self._newest.items() if last.run_id is None or last.taken_again or self._is_another
+        ]
         look_deeper(self.row.monitor_id, {*unseen, *self._unsure, *news}, now=self._now)
 
     def memory(self) -> str:
@@ -151,7 +152,9 @@ class Scrutiny:
 
     @property
     def due_at(self) -> datetime:
-        is_anxious = self.row.kind == Kind.PROBE and (bool(self._unsure) or None in self._newest.values())
+        is_anxious = self.row.kind == Kind.PROBE and (
+            bool(self._unsure) or any(last.run_id is None for last in self._newest.values())
+        )
         return self._now + (ANXIOUS_LOOK if is_anxious and not self.is_off else LOOK_EVERY)
 
     def _why_it_ends(self) -> Resolution | None:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import NamedTuple
 from uuid import UUID
 
 from backend.alerts.judgement.findings import DeepLook, Found
@@ -10,7 +11,7 @@ from backend.alerts.parameters import MAX_DEEP_RUNS
 from backend.instants import to_us
 from backend.runs.partitions import retention_start
 from backend.runs.queries.findings import JUDGED_SQL
-from backend.runs.queries.rows import ELSEWHERE_SQL
+from backend.runs.queries.rows import AT_HOME_SQL, ELSEWHERE_SQL
 from backend.runs.sql import Row, array, fetch
 
 # Of those that could not judge a cause one looks further back.
@@ -37,6 +38,21 @@ SELECT run_id, finding, severity, saving_us FROM runs_finding
 WHERE run_id = ANY(%(runs)s::uuid[]) AND scheduled_for >= %(since)s AND scheduled_for < %(until)s
 ORDER BY run_id, position
 """
+# What a deep run found that was refused for the certificate may be mended where one was measured since.
+_NEWEST = f"""
+SELECT s.monitor_id, r.code, deep.run_id, deep.outcome = 'failed' AND EXISTS (
+    SELECT FROM runs_run WHERE runs_run.monitor_id = s.monitor_id AND runs_run.region_id = s.region_id
+        AND runs_run.scheduled_for > deep.scheduled_for AND runs_run.scheduled_for < %(until)s
+        AND outcome = 'measured' AND {AT_HOME_SQL}
+)
+FROM runs_schedule s JOIN fleet_region r ON r.id = s.region_id LEFT JOIN LATERAL (
+    SELECT run_id, scheduled_for, outcome FROM runs_run
+    WHERE runs_run.monitor_id = s.monitor_id AND runs_run.region_id = s.region_id
+        AND scheduled_for >= %(since)s AND scheduled_for < %(until)s AND {JUDGED_SQL}
+    ORDER BY scheduled_for DESC, attempt DESC LIMIT 1
+) deep ON true
+WHERE s.monitor_id = ANY(%(monitors)s::bigint[]) AND s.enabled
+"""
 # The newest deep run of each region knows the cause, or could not judge it: then it is no news.
 _NEWS = f"""
 SELECT DISTINCT light.monitor_id, r.code, light.finding
@@ -60,11 +76,19 @@ WHERE light.monitor_id = ANY(%(monitors)s::bigint[]) AND light.scheduled_for >= 
 """
 
 
-def newest_of(monitors: Iterable[int], now: datetime) -> dict[int, dict[str, UUID | None]]:
-    """By monitor and region the newest deep run; None where there is none. One statement."""
-    found: dict[int, dict[str, UUID | None]] = defaultdict(dict)
-    for monitor_id, code, run_id, _ in fetch(_DEEP, _bounds(monitors, now) | {"limit": 1}):
-        found[monitor_id][code] = run_id
+class Newest(NamedTuple):
+    """The last deep run of a region; None where there is none. `taken_again`: it was refused, and one was measured
+    since."""
+
+    run_id: UUID | None
+    taken_again: bool
+
+
+def newest_of(monitors: Iterable[int], now: datetime) -> dict[int, dict[str, Newest]]:
+    """By monitor and region. One statement."""
+    found: dict[int, dict[str, Newest]] = defaultdict(dict)
+    for monitor_id, code, run_id, taken_again in fetch(_NEWEST, _bounds(monitors, now)):
+        found[monitor_id][code] = Newest(run_id, bool(taken_again))
     return dict(found)
 
 

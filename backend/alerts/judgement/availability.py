@@ -111,8 +111,8 @@ class Availability:
                 return Standing(state=current, since_us=now_us, regions=tuple(sorted(self._failed)), firm=False)
             ended_us, failed = self._ended_us(fresh), sorted(self._failed)
             self._failed.clear()
-            up = sorted(fresh.keys() - set(failed))
-            return Standing(state=State.OK, since_us=ended_us, regions=tuple(failed), facts={"up": up})
+            facts = {"up": sorted(fresh.keys() - set(failed))}
+            return Standing(state=State.OK, since_us=ended_us, regions=tuple(failed), facts=facts)
         since_us = min(place.since_us for place in down.values())
         up = {code: place for code, place in fresh.items() if not place.fails and place.at_us > since_us}
         needed = DENIED_FAILS if self._is_denied(since_us) else 0

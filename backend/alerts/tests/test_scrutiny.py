@@ -35,12 +35,16 @@ def world() -> World:
     return world
 
 
-def probe(world: World, region: str, *ids: str, depth: str = "deep", trigger: str = "schedule") -> Run:
-    """A minute passes, in which a probe finds this; with "?" before an id it could not judge it."""
+def probe(
+    world: World, region: str, *ids: str, depth: str = "deep", trigger: str = "schedule", refused: bool = False
+) -> Run:
+    """A minute passes, in which a probe finds this; with "?" before an id it could not judge it. It has `refused` the
+    certificate, or ended well."""
     place = next(one for one in world.regions if one.code == region)
     world.now += timedelta(minutes=1)
     world.beat()
-    run = put_run(world.monitor, place, world.now, ".", depth=depth, trigger=trigger)
+    failure = {"failure_stage": "tls", "failure_kind": "tls_expired"} if refused else {}
+    run = put_run(world.monitor, place, world.now, "x" if refused else ".", depth=depth, trigger=trigger, **failure)
     Finding.objects.bulk_create(_finding(run, position, id) for position, id in enumerate(ids, start=1))
     look(world)
     return run
@@ -209,6 +213,24 @@ def test_a_site_that_could_not_be_reached_is_looked_at_deeper_once_it_can_be(wor
     put_run(world.monitor, fra, world.now + timedelta(minutes=1), ".", depth="light")
     look(world)
     assert asked() == ["fra", "iad"]
+
+
+def test_a_certificate_that_is_taken_again_is_looked_at_until_its_alert_ends(world: World) -> None:
+    for _ in range(2):
+        probe(world, "iad", trigger="diagnose")
+        probe(world, "fra", trigger="diagnose")
+    for _ in range(2):
+        probe(world, "fra", EXPIRED, trigger="diagnose", refused=True)
+    assert told() == ["opened"]
+    PendingRun.objects.all().delete()
+    probe(world, "fra", depth="light", refused=True)
+    assert asked() == []
+    probe(world, "fra", depth="light")
+    assert asked() == ["fra"]
+    for _ in range(2):
+        PendingRun.objects.all().delete()
+        probe(world, "fra", trigger="diagnose")
+    assert told() == ["opened", "recovered"]
 
 
 def test_something_new_in_a_light_run_is_looked_at_deeper(world: World) -> None:
