@@ -33,8 +33,8 @@ def explained(event: Event, state: State, metric: str, history: StoredHistory) -
     first = alert.regions[0] if alert.regions else None
     before = after = None
     if first is not None:
-        before = history.run_like(first, alert.baseline, alert.change_at - _BEFORE_S, alert.change_from)
-        after = history.run_like(first, alert.level, alert.change_until, event.at)
+        before = history.typical_run(first, alert.change_at - _BEFORE_S, alert.change_from)
+        after = history.typical_run(first, alert.change_until, event.at)
     return Standing(
         state=state,
         since_us=round(alert.change_at * 1e6),

@@ -28,7 +28,11 @@ FROM runs_run run WHERE run.monitor_id = %(monitor)s AND run.region_id = ANY(%(r
 """
 _SAMPLES = "SELECT run.region_id, {at}, run.{column} {of} AND run.{column} IS NOT NULL ORDER BY 1, 2"
 _PHASES = "SELECT run.region_id, {at}, {columns} {of} ORDER BY run.scheduled_for DESC LIMIT {limit}"
-_LIKE = "SELECT run.run_id {of} AND run.{column} IS NOT NULL ORDER BY abs(run.{column} - %(value)s) LIMIT 1"
+_TYPICAL = """
+WITH mine AS (SELECT run.run_id, run.{column} AS value {of} AND run.{column} IS NOT NULL)
+SELECT run_id FROM mine
+ORDER BY abs(value - (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY value) FROM mine)) LIMIT 1
+"""
 
 
 def instant(at: float) -> datetime:
@@ -68,7 +72,7 @@ class StoredHistory:
         order of time. One statement.
         """
         chosen = PHASES[:-1] if self.metric in _WITHOUT_BODY else PHASES
-        columns = list({*_OF_FIRST_BYTE, *(METRICS[phase].column for phase in chosen)})
+        columns = list(dict.fromkeys((*_OF_FIRST_BYTE, *(METRICS[phase].column for phase in chosen))))
         named = ", ".join(f"run.{column}" for column in columns)
         statement = _PHASES.format(at=_AT, columns=named, of=_OF, limit=_MOST_PHASE_RUNS)
         rows = list(reversed(fetch(statement, self._between(since, until, codes))))
@@ -87,11 +91,10 @@ class StoredHistory:
                 values.append(value_us / 1000)
         return list(found.values())
 
-    def run_like(self, code: str, value: float, since: float, until: float) -> UUID | None:
-        """The run of a region whose value came closest to this one. One statement."""
-        metric = METRICS[self.metric]
-        parameters = self._between(since, until, [code]) | {"value": value / metric.scale}
-        rows = fetch(_LIKE.format(of=_OF, column=metric.column), parameters)
+    def typical_run(self, code: str, since: float, until: float) -> UUID | None:
+        """The run of a region in the middle of its own: regions differ by more than changes do. One statement."""
+        statement = _TYPICAL.format(of=_OF, column=METRICS[self.metric].column)
+        rows = fetch(statement, self._between(since, until, [code]))
         return rows[0][0] if rows else None
 
     def _between(self, since: float, until: float, codes: Sequence[str] | None = None) -> dict[str, object]:

@@ -29,7 +29,7 @@ Wait = Callable[[str, timedelta], float]
 class Site:
     """A site with four quiet days behind it, measured every five minutes from three regions."""
 
-    def __init__(self, **options: object) -> None:
+    def __init__(self, wait: Wait | None = None, **options: object) -> None:
         self.world: World = make_world(rules=["regression"])
         Rule.objects.update(params={"metrics": ["ttfb_ms"], "min_change_pct": 5, "tell": "slowdown"} | options)
         Monitor.objects.update(interval_s=300)
@@ -38,7 +38,7 @@ class Site:
         self.redirects_us = 0
         self.began = self.world.now
         ensure_partitions(self.began - timedelta(days=8))
-        self._put(range(-4 * 288, 0), usual)
+        self._put(range(-4 * 288, 0), wait or usual)
         self.look()
 
     def pass_time(self, minutes: int, wait: Wait, *, look: bool = True) -> None:
@@ -136,6 +136,18 @@ def test_a_release_that_adds_a_redirect_is_told_with_what_it_costs() -> None:
     assert "By phase: Redirects 0 ms → 90 ms." in member.facts["sentences"]
     assert "That points to the redirects on the way to the page." in member.facts["sentences"]
     assert diagnosed() == ["fra", "iad", "sin"]
+
+
+def test_the_runs_before_and_after_are_usual_ones_of_their_region_however_far_others_are() -> None:
+    waits = {"fra": 60.0, "iad": 100.0, "sin": 400.0}
+    site = Site(lambda region, passed: waits[region])
+    site.pass_time(60, lambda region, passed: 1.8 * waits[region])
+    member = only_incident().members.get()
+    waited = dict(Run.objects.values_list("run_id", "wait_us"))
+    assert member.before_run is not None
+    assert member.after_run is not None
+    assert waited[member.before_run] == pytest.approx(60_000, rel=0.02)
+    assert waited[member.after_run] == pytest.approx(108_000, rel=0.06)
 
 
 def test_its_recovery_is_told_once() -> None:
