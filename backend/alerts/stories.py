@@ -1,9 +1,11 @@
 """Incidents as they are told: from rows to `wording`."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
+
+from django.db.models import Min, Q
 
 from backend.alerts.growth import TIME_COLUMNS, Row, growth_between
 from backend.alerts.message import Severity
@@ -57,7 +59,7 @@ def is_said_by_others(member: Member, members: Sequence[Member]) -> bool:
 
 
 def story_of(incident: Incident, members: Sequence[Member]) -> Story:
-    """The incident with these members, which are at least one. Up to four statements."""
+    """The incident with these members, which are at least one. Up to five statements."""
     codes = {code for member in members for code in [*member.regions, *member.facts.get("up", ())]}
     names = dict(Region.objects.filter(code__in=codes).values_list("code", "name")) if codes else {}
     site, region = incident.site, incident.region
@@ -72,7 +74,17 @@ def story_of(incident: Incident, members: Sequence[Member]) -> Story:
         severity=Severity(incident.severity),
         opened_at=incident.opened_at,
         accounts=tuple(_account(member, names, rows, _followed(member, deploys)) for member in members),
+        began_at=_began_again(incident),
     )
+
+
+def _began_again(incident: Incident) -> datetime | None:
+    """Since when it is bad without having been over; None for what was never over, and for what comes and goes."""
+    if not incident.flips or incident.flapping:
+        return None
+    of_now = Q(ended_at=None) | Q(ended_at__gte=incident.flips[-1])
+    began: datetime | None = Member.objects.filter(of_now, incident=incident).aggregate(at=Min("since"))["at"]
+    return began
 
 
 def _rows_of(members: Sequence[Member]) -> dict[UUID, Row]:

@@ -35,7 +35,7 @@ class Account:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
     """An incident as it is told: `name` is the site's or the region's, `accounts` what its members say, worst first;
-    `worst` is the worst state that it was in."""
+    `worst` is the worst state that it was in, `began_at` when it began last, None where it was never over meanwhile."""
 
     incident_id: str
     name: str
@@ -46,6 +46,7 @@ class Story:
     severity: Severity
     opened_at: datetime
     accounts: tuple[Account, ...]
+    began_at: datetime | None = None
 
 
 def title_of(name: str, account: Account) -> str:
@@ -215,7 +216,7 @@ _OVER = {
 def _lasted(story: Story, at: datetime) -> str:
     """To the end, which may be told much later: after a silence, or once it is sure."""
     ends = [account.ended_at or at for account in story.accounts]
-    return length(max(ends) - story.opened_at)
+    return length(max(ends) - (story.began_at or story.opened_at))
 
 
 def _over_title(story: Story, lead: Account, event: Event, spent: str) -> str:

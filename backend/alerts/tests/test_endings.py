@@ -35,6 +35,14 @@ def test_the_end_says_how_long_it_lasted_and_not_when_it_was_told() -> None:
     assert facts("recovered")["Lasted"] == "2 min"
 
 
+def test_what_comes_again_lasted_from_when_it_did_and_not_from_the_first_time_on() -> None:
+    world = make_world(rules=["availability"])
+    world.minutes(DOWN)
+    world.minutes("... " * 10 + "xxx xxx xxx ... ...")
+    assert told() == ["opened", "recovered", "opened", "recovered"]
+    assert titles()[-1] == "Shop can be reached again, after 3 min"
+
+
 def test_what_is_over_was_bad_in_all_of_its_regions_and_not_only_in_the_last_to_be_well() -> None:
     world = make_world("fra", "iad", rules=["availability"])
     world.minutes(".. .. xx xx")
