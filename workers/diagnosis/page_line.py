@@ -32,7 +32,7 @@ _MULTIPLEXED = frozenset({"h2", "h3"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Load:
+class Load:
     """Bytes that came over the line, from the first one on."""
 
     span: Span
@@ -46,8 +46,8 @@ class _Load:
 def sooner_us(row: Request, rows: Iterable[Request], first_byte_sooner_us: int) -> int:
     """By how much sooner the last byte of a row comes if its first one does by so much, with all others as they were;
     never more than that."""
-    own = _load_of(row)
-    others = [load for one in rows if one is not row and (load := _load_of(one))]
+    own = load_of(row)
+    others = [load for one in rows if one is not row and (load := load_of(one))]
     if own is None:
         return first_byte_sooner_us
     rate = _rate(own, others)
@@ -81,25 +81,7 @@ def sooner_by_fewer_us(row: Request, rows: Iterable[Request], fewer: Mapping[int
     return max(0, round(min(gained_us, end_us - least_us)))
 
 
-def sooner_over_one_us(rows: Iterable[Request], sooner: Mapping[int, int], trip_us: int) -> dict[int, int]:
-    """By how much sooner the last byte of each comes if the first ones come by so much, by number, all over one
-    connection, in round trips of `trip_us`, which shares the line with all others; never more than that, and as much
-    where nobody knows how it came."""
-    loads = {row.number: load for row in rows if (load := _load_of(row))}
-    moved = {number: _begun(load, load.span.start_us - sooner.get(number, 0)) for number, load in loads.items()}
-    ours = [number for number in sooner if number in moved]
-    if not ours:
-        return dict(sooner)
-    ends = dict(zip(moved, _ends_us(list(moved.values()), _busy_rate(loads.values())), strict=True))
-    ours.sort(key=lambda number: ends[number])
-    begun_us = min(moved[number].span.start_us for number in ours)
-    came = accumulate(moved[number].size_bytes for number in ours)
-    least = {one: begun_us + trip_us * further_flights(size_bytes) for one, size_bytes in zip(ours, came, strict=True)}
-    gained = {one: round(loads[one].span.end_us - max(ends[one], least[one])) for one in ours}
-    return dict(sooner) | {one: max(0, min(sooner[one], gained[one])) for one in ours}
-
-
-def _shared_gain_us(number: int, loads: Mapping[int, _Load], smaller: Mapping[int, _Load], rate: float) -> float:
+def _shared_gain_us(number: int, loads: Mapping[int, Load], smaller: Mapping[int, Load], rate: float) -> float:
     """Where all shared the line equally, a smaller file has less to wait for of those that stay as they were. Nothing
     where they came in another way."""
     own, others = loads[number], [load for one, load in loads.items() if one != number]
@@ -110,16 +92,16 @@ def _shared_gain_us(number: int, loads: Mapping[int, _Load], smaller: Mapping[in
     return now_us - _end_us(own.span.start_us, smaller[number], others, rate)
 
 
-def _smaller(load: _Load, fewer: int) -> _Load:
+def _smaller(load: Load, fewer: int) -> Load:
     return replace(load, size_bytes=max(1, load.size_bytes - fewer))
 
 
-def _in_turn(rows: Iterable[Request]) -> dict[int, _Load]:
+def _in_turn(rows: Iterable[Request]) -> dict[int, Load]:
     """By number. One that came directly behind the last of the others on its connection, and was asked for before that
     began to come, was waiting for its turn: it might have come from there on."""
-    loads: dict[int, _Load] = {}
-    last: dict[int | None, _Load] = {}
-    found = [(row, load) for row in rows if (load := _load_of(row))]
+    loads: dict[int, Load] = {}
+    last: dict[int | None, Load] = {}
+    found = [(row, load) for row in rows if (load := load_of(row))]
     for row, load in sorted(found, key=lambda one: one[1].span.start_us):
         before = last.get(row.connection) if row.protocol in _MULTIPLEXED else None
         if before is not None and _waited_for(row, load, before):
@@ -130,14 +112,14 @@ def _in_turn(rows: Iterable[Request]) -> dict[int, _Load]:
     return loads
 
 
-def _waited_for(row: Request, load: _Load, before: _Load) -> bool:
+def _waited_for(row: Request, load: Load, before: Load) -> bool:
     asked_us = row.timing.start_us if row.timing.send is None else row.timing.send.end_us
     return asked_us <= before.span.start_us and abs(load.span.start_us - before.span.end_us) <= CLOCKS_US
 
 
-def _together(own: _Load, loads: Mapping[int, _Load]) -> dict[int, _Load]:
+def _together(own: Load, loads: Mapping[int, Load]) -> dict[int, Load]:
     """Those that came while it did, and while those did."""
-    found: dict[int, _Load] = {}
+    found: dict[int, Load] = {}
     until_us = 0
     for number, load in sorted(loads.items(), key=lambda one: one[1].span.start_us):
         if load.span.start_us >= until_us:
@@ -148,16 +130,16 @@ def _together(own: _Load, loads: Mapping[int, _Load]) -> dict[int, _Load]:
     return found
 
 
-def _whole(loads: Iterable[_Load]) -> Span:
+def _whole(loads: Iterable[Load]) -> Span:
     spans = [load.span for load in loads]
     return Span(start_us=min(span.start_us for span in spans), end_us=max(span.end_us for span in spans))
 
 
-def _mean_rate(loads: Collection[_Load]) -> float:
+def _mean_rate(loads: Collection[Load]) -> float:
     return sum(load.size_bytes for load in loads) / _whole(loads).duration_us
 
 
-def _busy_rate(loads: Iterable[_Load]) -> float:
+def busy_rate(loads: Iterable[Load]) -> float:
     """The mean while any came: short ones in many connections tell of the most only by chance."""
     busy_us, until_us, size_bytes = 0, 0, 0
     for load in sorted(loads, key=lambda load: load.span.start_us):
@@ -167,14 +149,14 @@ def _busy_rate(loads: Iterable[_Load]) -> float:
     return size_bytes / busy_us
 
 
-def _quick_rate(loads: Collection[_Load]) -> float:
+def _quick_rate(loads: Collection[Load]) -> float:
     """What the quickest came at, as far as they are no small part: a few bytes come at any rate."""
     rates = sorted(((load.size_bytes / load.span.duration_us, load.size_bytes) for load in loads), reverse=True)
     part, sums = _PART * sum(load.size_bytes for load in loads), accumulate(size_bytes for _, size_bytes in rates)
     return next(rate for (rate, _), so_far in zip(rates, sums, strict=True) if so_far >= part)
 
 
-def _came(loads: Mapping[int, _Load], span: Span, rate: float) -> dict[int, float]:
+def _came(loads: Mapping[int, Load], span: Span, rate: float) -> dict[int, float]:
     """How many bytes of each had come at the end of a span: all of what ended in it, and of the others together no more
     than the line had to spare."""
     came = {number: load.bytes_in(span) for number, load in loads.items()}
@@ -184,37 +166,37 @@ def _came(loads: Mapping[int, _Load], span: Span, rate: float) -> dict[int, floa
     return came | {number: size * share for number, size in later.items()}
 
 
-def _load_of(row: Request) -> _Load | None:
+def load_of(row: Request) -> Load | None:
     span, size_bytes = row.timing.download, row.transferred_bytes or 0
     if span is None or size_bytes <= 0:
         return None
-    return _Load(span=Span(start_us=span.start_us, end_us=max(span.end_us, span.start_us + 1)), size_bytes=size_bytes)
+    return Load(span=Span(start_us=span.start_us, end_us=max(span.end_us, span.start_us + 1)), size_bytes=size_bytes)
 
 
-def _rate(own: _Load, others: Sequence[_Load]) -> float:
+def _rate(own: Load, others: Sequence[Load]) -> float:
     """The most bytes that the line was seen to carry in a microsecond, while any large file came."""
     large = heapq.nlargest(_TELLING, (one for one in others if one.size_bytes >= _MIN_RATE_BYTES), key=_size)
     return max(_rate_in(one.span, (own, *others)) for one in (own, *large))
 
 
-def _size(load: _Load) -> int:
+def _size(load: Load) -> int:
     return load.size_bytes
 
 
-def _rate_in(span: Span, loads: Iterable[_Load]) -> float:
+def _rate_in(span: Span, loads: Iterable[Load]) -> float:
     return sum(one.bytes_in(span) for one in loads) / span.duration_us
 
 
-def _end_us(start_us: int, own: _Load, others: Iterable[_Load], rate: float) -> float:
+def _end_us(start_us: int, own: Load, others: Iterable[Load], rate: float) -> float:
     """When a file that begins to come at an instant has come."""
-    return _ends_us([_begun(own, start_us), *others], rate)[0]
+    return ends_us([begun(own, start_us), *others], rate)[0]
 
 
-def _begun(load: _Load, start_us: int) -> _Load:
+def begun(load: Load, start_us: int) -> Load:
     return replace(load, span=Span(start_us=start_us, end_us=max(start_us, load.span.end_us)))
 
 
-def _ends_us(loads: Sequence[_Load], rate: float) -> list[float]:
+def ends_us(loads: Sequence[Load], rate: float) -> list[float]:
     """When each has come, by processor sharing: `share` is how many bytes each that is on its way has got since the
     first began, and a file is there when that has grown by its size (the virtual time of Parekh and Gallager, 1993)."""
     coming = deque(sorted((load.span.start_us, load.size_bytes, place) for place, load in enumerate(loads)))

@@ -6,7 +6,7 @@ from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import HIGH_US, PageCase, numbers_of, severity, unjudged
 from workers.diagnosis.page_hosts import PageHost, full_handshakes, hosts_of, opening_us, ready_us, trip_us
-from workers.diagnosis.page_line import sooner_over_one_us
+from workers.diagnosis.page_one_connection import sooner_over_one_us
 from workers.measurement.connection import Connection
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, Severity
 from workers.measurement.web_address import host_of
@@ -79,11 +79,14 @@ def _h2_missing(case: PageCase, host: PageHost) -> Finding | None:
     old = all(one.protocol == _OLD for one in secure) and not _was_made_to(case, _OLD)
     if not old or len(secure) < 2 or len(host.requests) < MIN_REQUESTS:
         return None
+    sooner = _multiplexed(case, host)
+    # Large answers come later over one connection: then nobody's time is claimed by it.
+    saving_us = case.paint.claim(sooner) if case.paint.gain_us(sooner) else None
     return Finding(
         id=FindingId.HTTP_H2_MISSING,
-        severity=Severity.HIGH,
+        severity=Severity.HIGH if (saving_us or 0) >= HIGH_US else Severity.MEDIUM,
         confidence=Confidence.MEDIUM,
-        saving_us=case.paint.claim(_multiplexed(case, host)) or None,
+        saving_us=saving_us,
         host=host.name,
         rows=numbers_of(host.requests),
         evidence=facts(
@@ -96,13 +99,13 @@ def _h2_missing(case: PageCase, host: PageHost) -> Finding | None:
 
 
 def _multiplexed(case: PageCase, host: PageHost) -> dict[int, int]:
-    """By how much sooner requests would come, had each been sent as soon as the page wanted it and the host's first
-    connection was open: over HTTP/1.1 they wait until a connection is free, too."""
+    """By how much sooner requests would come, or later, had each been sent as soon as the page wanted it and the host's
+    first connection was open, over that: over HTTP/1.1 they wait until a connection is free, too."""
     first = host.connections[0]
     open_us = ready_us(first) or 0
     sent = {row.number: row.timing.send.start_us for row in host.requests if row.timing.send is not None}
     wanted = {row.number: max(row.timing.start_us, open_us) for row in host.requests}
-    waited = {number: sent_us - wanted[number] for number, sent_us in sent.items() if sent_us > wanted[number]}
+    waited = {number: max(0, sent_us - wanted[number]) for number, sent_us in sent.items()}
     waited = _over_first(case, host.connections[1:], host) | waited
     return sooner_over_one_us(case.page.waterfall.requests, waited, trip_us(first))
 

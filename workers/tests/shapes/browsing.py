@@ -49,7 +49,7 @@ class ShapeLab:
 
     def __init__(self, lab: Lab, folder: Path) -> None:
         self.lab = lab
-        self._folder = folder
+        self.folder = folder
         self._resolver = folder / "resolv.conf"
         self._resolver.write_text(f"nameserver {lab.server_address4}\n")
         write_certificates(folder)
@@ -85,7 +85,7 @@ class ShapeLab:
     @contextmanager
     def serving(self, shape: Shape) -> Iterator[None]:
         """The shape's server at the far end, and its names."""
-        write_plan(self._folder, shape)
+        write_plan(self.folder, shape)
         hosts = {urlsplit(url).hostname or "" for url in shape.replies}
         for name in hosts | set(shape.elsewhere):
             self.lab.zone.a[name] = [self.lab.server_address4]
@@ -93,7 +93,7 @@ class ShapeLab:
         self.lab.zone.https = {name: [record] for name, record in shape.records}
         address = self.lab.server_address4
         process = start_inside(
-            self.lab.server, [sys.executable, "-m", "workers.tests.shapes.serve", str(self._folder), address]
+            self.lab.server, [sys.executable, "-m", "workers.tests.shapes.serve", str(self.folder), address]
         )
         try:
             self.lab.wait_for_port(443, address)
@@ -116,8 +116,8 @@ class ShapeLab:
     def _settings(self, shape: Shape) -> BrowserSettings:
         browser = _WHOLE if shape.full else find_chromium()
         return browser_settings(
-            self._folder / AUTHORITY_FILE,
-            chromium=_wrapped(self._folder, browser, shape.switches) if shape.switches else browser,
+            self.folder / AUTHORITY_FILE,
+            chromium=_wrapped(self.folder, browser, shape.switches) if shape.switches else browser,
             allowed=parse_networks(f"{NETWORKS},127.0.0.1/32"),
             extra_ports=_PORTS,
             quiet_s=0.5,
