@@ -57,11 +57,12 @@ def _whose(page: PageMeasurement, said: Mapping[str, bool]) -> IsOwn | None:
 
 
 def saving_us(findings: Iterable[Finding], total_us: int | None) -> int | None:
-    """What a new visitor would gain if all were mended, at most all there is; None when there is nothing to gain."""
+    """What a new visitor would gain if all were mended, at most all there is; None when there is nothing to gain. What
+    several save together is in their shares, once."""
     savings = [
-        finding.saving_us
+        finding.share_us
         for finding in findings
-        if finding.saving_us and finding.severity is not Severity.INFO and entry(finding.id).counts in _FIRST_VISIT
+        if finding.share_us and finding.severity is not Severity.INFO and entry(finding.id).counts in _FIRST_VISIT
     ]
     if not savings:
         return None
@@ -112,7 +113,7 @@ def open_findings(runs: Sequence[DeepRun]) -> OpenFindings:
 
 def gravest(of_one_cause: Iterable[Finding]) -> Finding:
     """Of what several runs say of one cause: where visitors fail by it, else where it costs most."""
-    return max(of_one_cause, key=lambda one: (one.severity is Severity.CRITICAL, one.saving_us or 0))
+    return max(of_one_cause, key=lambda one: (one.severity is Severity.CRITICAL, one.share_us or 0))
 
 
 def causes_in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -29,6 +29,7 @@ from workers.diagnosis.units import lasting
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import (
     Answer,
+    Cause,
     Check,
     Confidence,
     Diagnosis,
@@ -276,10 +277,21 @@ def _parted(findings: Sequence[Finding], told: Sequence[Told]) -> tuple[tuple[To
 
 
 def _cost(finding: Finding, counts: Counts | None) -> str:
-    if finding.saving_us is None or finding.saving_us < _LEAST_COST_US:
-        return ""
     whom = f" for {_WHOM[counts]}" if counts else ""
-    return f"{units.duration(finding.saving_us)}{whom}"
+    alone_us = finding.saving_us if (finding.saving_us or 0) >= _LEAST_COST_US else None
+    alone = "" if alone_us is None else f"{units.duration(alone_us)}{whom}"
+    if finding.together is None:
+        return alone
+    more = f"{units.duration(finding.together.saving_us)}{'' if alone else whom}"
+    others = ", ".join(map(_named, finding.together.others[:_OTHERS]))
+    left = len(finding.together.others) - _OTHERS
+    named = f"{others} and {left} more" if left > 0 else others
+    return f"{alone}, and {more} more, with {named}" if alone else f"{more}, together with {named}"
+
+
+def _named(cause: Cause) -> str:
+    title = f"“{entry(cause.id).title}”"
+    return f"{title} ({printable(cause.host, _HOST_CHARS)})" if cause.host else title
 
 
 def _unjudged(open_ones: Iterable[NotJudged]) -> tuple[Unjudged, ...]:
@@ -309,6 +321,8 @@ def _checked(check: Check) -> Checked:
 # Below it a byte more or less decides whether certificates or records fit; above it nobody counts them.
 _EXACT_BYTES = 100_000
 _HOST_CHARS = 200
+# So many others that share a saving are named.
+_OTHERS = 3
 # What rounds to no millisecond costs nobody anything.
 _LEAST_COST_US = 500
 

@@ -13,6 +13,8 @@ _LOUD = frozenset({Severity.CRITICAL, Severity.HIGH})
 _YELLOW = "33"
 # Before what to do.
 ADVICE, _BESIDE = "  → ", "    "
+# So many others that share a saving are named.
+_NAMED = 3
 # Names of facts have commas.
 _APART = " · "
 
@@ -34,7 +36,7 @@ def draw_finding(finding: Finding, canvas: Canvas, server: str | None, detail: D
     whole = hanging(ADVICE, f"{advice} {setting}".rstrip(), canvas)
     if detail is Detail.BRIEF:
         return [head, _in_one_line(whole, hanging(ADVICE, advice, canvas), canvas)]
-    seen = [*([] if told_before else _confidence(finding)), *_evidence(finding.evidence)]
+    seen = [*_others(finding), *([] if told_before else _confidence(finding)), *_evidence(finding.evidence)]
     if detail is Detail.WHOLE:
         return [head, *hanging(_BESIDE, _APART.join(seen), canvas, DIM), *whole]
     lines = [canvas.paint(_as_many(seen, _BESIDE, canvas), DIM)] if seen else []
@@ -43,7 +45,7 @@ def draw_finding(finding: Finding, canvas: Canvas, server: str | None, detail: D
 
 def _head(finding: Finding, canvas: Canvas) -> tuple[str, bool]:
     """What it costs is never cut, its confidence is told here where there is room."""
-    cost = f" · costs {ms(finding.saving_us)}" if finding.saving_us else ""
+    cost = _cost(finding)
     room = canvas.columns - len(finding.id) - 2
     title = f"{_MARKS[finding.severity]} {title_of(finding.id, finding.severity)}"
     whole = " · ".join([title + cost, *_confidence(finding)])
@@ -51,6 +53,22 @@ def _head(finding: Finding, canvas: Canvas) -> tuple[str, bool]:
     head = whole if fits else _shortened(title, room - columns_of(cost)) + cost
     colour = RED if finding.severity in _LOUD else _YELLOW
     return f"{canvas.paint(head, colour)}  {canvas.paint(str(finding.id), DIM)}", fits
+
+
+def _cost(finding: Finding) -> str:
+    alone = f" · costs {ms(finding.saving_us)}" if finding.saving_us else ""
+    if finding.together is None:
+        return alone
+    more = f"{ms(finding.together.saving_us)} together"
+    return f"{alone} + {more}" if alone else f" · costs {more}"
+
+
+def _others(finding: Finding) -> list[str]:
+    """With what else it must be mended to save what is told of both."""
+    others = () if finding.together is None else finding.together.others
+    names = [f"{one.id} ({one.host})" if one.host else str(one.id) for one in others[:_NAMED]]
+    more = [f"{len(others) - _NAMED} more"] if len(others) > _NAMED else []
+    return [f"together with {', '.join([*names, *more])}"] if names else []
 
 
 def _confidence(finding: Finding) -> list[str]:

@@ -67,7 +67,7 @@ def open_questions(said: Iterable[NotJudged], found: tuple[Finding, ...]) -> tup
 
 
 def _urgency(finding: Finding) -> tuple[int, int, int, int, str]:
-    weight_us = _WEIGHT_US[finding.severity] if finding.saving_us is None else finding.saving_us
+    weight_us = _WEIGHT_US[finding.severity] if finding.share_us is None else finding.share_us
     rank = _RANKS[finding.severity]
     return _TIERS.get(finding.severity, _MIDDLE), -weight_us, rank, _PLACES[finding.id], finding.host or ""
 

@@ -10,7 +10,16 @@ from workers.diagnosis.page_largest_paint import LargestPaint
 from workers.diagnosis.page_paths import PaintPath, shows_nothing
 from workers.measurement.connection import Connection
 from workers.measurement.domains import cdn_of_name, registrable
-from workers.measurement.finding import Confidence, Fact, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.finding import (
+    Confidence,
+    Fact,
+    Finding,
+    FindingId,
+    NotJudged,
+    NotJudgedReason,
+    Severity,
+    Together,
+)
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
 from workers.measurement.web_address import host_of
@@ -153,9 +162,10 @@ def told(
     *,
     evidence: tuple[Fact, ...],
     host: str | None = None,
+    together: Together | None = None,
 ) -> Finding:
     """A finding of a page: one load shows it, so it is never told with high confidence."""
-    return Finding(
+    found = Finding(
         id=id,
         severity=severity(saving_us),
         confidence=Confidence.MEDIUM,
@@ -163,7 +173,9 @@ def told(
         evidence=evidence,
         host=host,
         rows=numbers_of(rows),
+        together=together,
     )
+    return found if together is None else replace(found, severity=severity(found.share_us))
 
 
 def severity(saving_us: int | None) -> Severity:

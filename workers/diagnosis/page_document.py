@@ -19,7 +19,7 @@ from workers.measurement.document import (
     place_part,
     timing_part,
 )
-from workers.measurement.finding import Diagnosis
+from workers.measurement.finding import Diagnosis, Together
 from workers.measurement.messages import Failed, Measured, PageMeasurement
 from workers.measurement.page_view import ConsoleMessage, Film, HostDelivery, RepeatView, ViewSample
 from workers.measurement.timing import Phases, document_phases
@@ -70,10 +70,17 @@ def page_document(url: str, outcome: Measured | Failed) -> Document:
 
 
 def _diagnosis(diagnosis: Diagnosis) -> Document:
-    """Each finding with the numbers of the requests that it speaks of."""
+    """Each finding with the numbers of the requests that it speaks of, and with what it saves together with others."""
     parts = diagnosis_parts(diagnosis)
-    rows = [{"requests": list(finding.rows)} for finding in diagnosis.findings]
+    rows = [{"requests": list(one.rows), "together": _together(one.together)} for one in diagnosis.findings]
     return parts | {"findings": [told | more for told, more in zip(parts["findings"], rows, strict=True)]}
+
+
+def _together(together: Together | None) -> Document | None:
+    if together is None:
+        return None
+    others = [{"id": str(one.id), "host": one.host} for one in together.others]
+    return {"saving_ms": milliseconds(together.saving_us), "others": others}
 
 
 def _row(waterfall: Waterfall, number: int | None) -> Request | None:

@@ -97,10 +97,27 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """A finding as others name it."""
+
+    id: FindingId
+    host: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Together:
+    """What is saved by mending a cause and all `others`, beyond what each of them saves by itself."""
+
+    saving_us: int
+    others: tuple[Cause, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """One cause. `saving_us` is what its repair saves a new visitor (a returning one where the catalogue says so);
-    None where the cost is a failure or cannot be told in time. `host` is set where it speaks of one host of a page,
-    `rows` are the numbers of the page's requests that it speaks of.
+    """One cause. `saving_us` is what its repair saves a new visitor (a returning one where the catalogue says so) by
+    itself; None where the cost is a failure or cannot be told in time. `together` is what it saves with others beyond
+    that, which each of those tells too. `host` is set where it speaks of one host of a page, `rows` are the numbers of
+    the page's requests that it speaks of.
     """
 
     id: FindingId
@@ -110,6 +127,14 @@ class Finding:
     evidence: tuple[Fact, ...] = ()
     host: str | None = None
     rows: tuple[int, ...] = ()
+    together: Together | None = None
+
+    @property
+    def share_us(self) -> int | None:
+        """What it saves with its part of what it saves together with others: added up, each saving counts once."""
+        if self.together is None:
+            return self.saving_us
+        return (self.saving_us or 0) + self.together.saving_us // (1 + len(self.together.others))
 
 
 class NotJudgedReason(StrEnum):

@@ -46,9 +46,25 @@ class ServerSetting(Out):
     setting: str
 
 
+class CauseName(Out):
+    """Another finding of the same run."""
+
+    id: FindingId
+    host: str | None
+
+
+class SavedTogether(Out):
+    """What is saved if a cause is mended with all of `others`, beyond what each saves by itself. Each of them says so:
+    added up, it counts once.
+    """
+
+    saving_ms: Ms
+    others: list[CauseName]
+
+
 class ToldCause(FoundCause):
     """`evidence` is what was seen, by names that carry units; `counts` says for whom the saving counts. `rows` are the
-    numbers of a page's requests that it speaks of.
+    numbers of a page's requests that it speaks of. `together` is null where it shares no saving with others.
     """
 
     explanation: str
@@ -57,6 +73,7 @@ class ToldCause(FoundCause):
     counts: Counts | None
     evidence: dict[str, Any]
     rows: list[int]
+    together: SavedTogether | None
 
 
 class OpenQuestion(Out):
@@ -144,7 +161,16 @@ def told_fields(finding: Finding) -> dict[str, Any]:
         "counts": told.counts,
         "evidence": {fact.name: fact.value for fact in finding.evidence},
         "rows": list(finding.rows),
+        "together": _together_of(finding),
     }
+
+
+def _together_of(finding: Finding) -> SavedTogether | None:
+    together = finding.together
+    if together is None:
+        return None
+    others = [CauseName(id=one.id, host=one.host) for one in together.others]
+    return SavedTogether(saving_ms=together.saving_us / 1000, others=others)
 
 
 def question_of(one: NotJudged) -> OpenQuestion:

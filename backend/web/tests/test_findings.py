@@ -24,7 +24,17 @@ from workers.diagnosis.diagnose import diagnose
 from workers.measurement.connection import Header
 from workers.measurement.evidence import ProbeEvidence
 from workers.measurement.failure import FailureKind, failure
-from workers.measurement.finding import CheckColumn, Confidence, Diagnosis, Fact, Finding, FindingId, Severity
+from workers.measurement.finding import (
+    Cause,
+    CheckColumn,
+    Confidence,
+    Diagnosis,
+    Fact,
+    Finding,
+    FindingId,
+    Severity,
+    Together,
+)
 from workers.measurement.messages import Failed, Measured, ProbeMeasurement
 from workers.measurement.timing import Timing
 from workers.tests.diagnosis.path import Path
@@ -109,6 +119,22 @@ def test_the_setting_of_whoever_answered_needs_no_search(
     for page in (html(client, "run", pending.run_id), html(client, "findings", world.site.public_id)):
         cause = page[page.index('id="tls.record_overflow"') :]
         assert f'<pre tabindex="0">{setting}' in cause[: cause.index("Settings by server")]
+
+
+def test_what_is_saved_by_mending_two_things_is_told_with_both_and_counts_once() -> None:
+    ours, theirs = Cause(id=FindingId.PAGE_RENDER_BLOCKING), Cause(id=FindingId.PAGE_THIRD_PARTY_BLOCKING, host="a.net")
+    first, second = (
+        replace(
+            OVERFLOW, id=one.id, host=one.host, saving_us=None, together=Together(saving_us=470_000, others=(other,))
+        )
+        for one, other in ((ours, theirs), (theirs, ours))
+    )
+    title = entry(theirs.id).title
+    assert told_of(first).cost == f"470 ms for each new visitor, together with “{title}” (a.net)"
+    more = replace(first, saving_us=100_000)
+    assert told_of(more).cost == f"100 ms for each new visitor, and 470 ms more, with “{title}” (a.net)"
+    assert diagnoses.saving_us([first, second], None) == 470_000
+    assert diagnoses.saving_us([more, second], None) == 570_000
 
 
 def test_what_only_later_requests_pay_is_no_gain_of_a_first_visit() -> None:

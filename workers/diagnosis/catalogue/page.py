@@ -10,8 +10,9 @@ _INTRODUCTION = """\
 # Findings
 
 What Firstbyte looks for, what it means and what to do about it. A finding is told only with its evidence; where the
-evidence cannot decide, the cause stands under "not judged" with the reason. This page is written by
-`python -m workers.diagnosis.catalogue`.
+evidence cannot decide, the cause stands under "not judged" with the reason. What two causes hold up until the last of
+them is mended is saved by neither alone: each then says what mending both saves together, which counts once. This page
+is written by `python -m workers.diagnosis.catalogue`.
 """
 _COUNTS = {
     None: "",

@@ -12,6 +12,7 @@ from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import (
     Answer,
+    Cause,
     Check,
     CheckColumn,
     Confidence,
@@ -22,6 +23,7 @@ from workers.measurement.finding import (
     NotJudged,
     NotJudgedReason,
     Severity,
+    Together,
 )
 from workers.measurement.messages import ProbeMeasurement
 from workers.tests.builders import build_probe
@@ -105,6 +107,22 @@ def test_a_narrow_terminal_cuts_between_words_and_facts_and_never_what_it_costs(
     wide = drawn(diagnosed(steps), width=120)
     assert wide[1].endswith("hold the first paint up · costs 345 ms · medium confidence  page.render_blocking")
     assert wide[2] == "    costs 120 ms, 225 ms · files 2 app.css, 3 app.js · document read 23 ms"
+
+
+@pytest.mark.parametrize(
+    ("alone_us", "cost"), [(None, "costs 470 ms together"), (100_000, "costs 100 ms + 470 ms together")]
+)
+def test_what_is_saved_together_with_others_says_so_and_with_which(alone_us: int | None, cost: str) -> None:
+    hosts = ("cdn.example.net", "fonts.example.com", "ads.example.net", "more.example.net")
+    others = tuple(Cause(id=FindingId.PAGE_THIRD_PARTY_BLOCKING, host=host) for host in hosts)
+    shared = replace(OVERFLOW, saving_us=alone_us, together=Together(saving_us=470_000, others=others[:1]))
+
+    lines = drawn(diagnosed(shared), width=120)
+
+    assert f" · {cost}  " in lines[1]
+    assert lines[2].strip().startswith("together with page.third_party_blocking (cdn.example.net) · record")
+    many = replace(shared, together=Together(saving_us=470_000, others=others))
+    assert "(ads.example.net), 1 more" in drawn(diagnosed(many), width=240)[2]
 
 
 @pytest.mark.parametrize("rows", [12, 23, 39, 59])

@@ -1,12 +1,22 @@
 """The order in which to mend: what makes visitors fail, then what saves most; one cause, one finding."""
 
+from dataclasses import replace
 from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.diagnosis.order import findings_in_order, open_questions
-from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.finding import (
+    Cause,
+    Confidence,
+    Finding,
+    FindingId,
+    NotJudged,
+    NotJudgedReason,
+    Severity,
+    Together,
+)
 
 
 def found(
@@ -39,6 +49,17 @@ def test_what_costs_no_time_weighs_by_its_severity() -> None:
     small = found(FindingId.HTTP_THINK_TIME, Severity.MEDIUM, 150_000)
     large = found(FindingId.TLS_HELLO_RETRY, Severity.HIGH, 380_000)
     assert ids(small, no_tls, large) == [large.id, no_tls.id, small.id]
+
+
+def test_what_several_save_together_weighs_an_equal_part_for_each() -> None:
+    ours, theirs = FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_THIRD_PARTY_BLOCKING
+    both = [
+        replace(found(id, saving_us=None), together=Together(saving_us=500_000, others=(Cause(id=other),)))
+        for id, other in ((ours, theirs), (theirs, ours))
+    ]
+    more = found(FindingId.HTTP_REDIRECT_COST, saving_us=251_000)
+    less = found(FindingId.PAGE_UNCOMPRESSED, saving_us=249_000)
+    assert ids(less, *both, more) == [more.id, ours, theirs, less.id]
 
 
 def test_records_are_mended_before_the_chain_that_hides_them() -> None:

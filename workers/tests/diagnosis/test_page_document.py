@@ -10,7 +10,17 @@ from jsonschema_rs import Draft202012Validator
 from workers.diagnosis.page_document import page_document
 from workers.measurement.document import Document
 from workers.measurement.failure import FailureKind, failure
-from workers.measurement.finding import Confidence, Diagnosis, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.finding import (
+    Cause,
+    Confidence,
+    Diagnosis,
+    Finding,
+    FindingId,
+    NotJudged,
+    NotJudgedReason,
+    Severity,
+    Together,
+)
 from workers.measurement.messages import Failed, Measured, PageMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import (
@@ -94,6 +104,9 @@ def full_page() -> PageMeasurement:
         confidence=Confidence.HIGH,
         saving_us=40_000,
         rows=(2,),
+        together=Together(
+            saving_us=90_000, others=(Cause(id=FindingId.PAGE_THIRD_PARTY_BLOCKING, host="cdn.example.net"),)
+        ),
     )
     hidden = NotJudged(id=FindingId.PAGE_LCP_LATE, reason=NotJudgedReason.TOO_FEW_SAMPLES)
     return replace(

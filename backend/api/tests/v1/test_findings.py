@@ -1,15 +1,18 @@
 """What deep probes found, by the API: in lists, of one run, and open at a site."""
 
+from dataclasses import replace
+
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from backend.api.tests.v1.calling import Program
 from backend.api.tests.v1.world import World
+from backend.api.v1.finding_shapes import ToldCause, told_fields
 from backend.runs import diagnoses
 from backend.runs.tests.factories import make_region
 from backend.runs.tests.results import CHECKED, FAILED, NO_HTTP3, OVERFLOW, PACED, diagnosed
 from workers.measurement.evidence import Depth, ProbeEvidence
-from workers.measurement.finding import Diagnosis
+from workers.measurement.finding import Cause, Diagnosis, FindingId, Together
 from workers.measurement.messages import Hop
 
 pytestmark = pytest.mark.django_db
@@ -55,6 +58,7 @@ def test_one_run_is_judged_by_todays_rules(program: Program, world: World) -> No
     told = run["findings"][0]
     assert told["evidence"] == {"record_bytes": 16_401}
     assert told["advice"].endswith(".")
+    assert told["together"] is None
     assert all(set(setting) == {"server", "setting"} for setting in told["settings"])
     assert run["not_judged"][0] == {
         "id": "tcp.iw_small",
@@ -66,6 +70,15 @@ def test_one_run_is_judged_by_todays_rules(program: Program, world: World) -> No
     assert run["checklist"] == [
         {"column": "record_sizing", "title": "Record sizing", "answer": "no", "detail": "16 KB, static"}
     ]
+
+
+def test_what_is_saved_together_with_others_names_them() -> None:
+    other = Cause(id=FindingId.PAGE_THIRD_PARTY_BLOCKING, host="cdn.example.net")
+    told = told_fields(replace(OVERFLOW, saving_us=None, together=Together(saving_us=470_000, others=(other,))))
+    assert ToldCause(**told).model_dump(mode="json")["together"] == {
+        "saving_ms": 470.0,
+        "others": [{"id": "page.third_party_blocking", "host": "cdn.example.net"}],
+    }
 
 
 def test_what_is_open_at_a_site_is_what_its_newest_deep_runs_found(program: Program, world: World) -> None:
