@@ -6,9 +6,10 @@ from dataclasses import replace
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, header, is_answered, severity, told
-from workers.diagnosis.page_instants import GONE_US
+from workers.diagnosis.page_hosts import trip_us
 from workers.diagnosis.page_paths import PaintPath
 from workers.diagnosis.page_rendering import named
+from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
 from workers.measurement.finding import FindingId, Severity
 from workers.measurement.http_date import http_date
 from workers.measurement.page_options import PageState
@@ -19,12 +20,14 @@ SHORT_S = 86_400
 MIN_BYTES = 50_000
 _STATIC = frozenset({ResourceType.STYLESHEET, ResourceType.SCRIPT, ResourceType.FONT, ResourceType.IMAGE})
 _NAMED = 5
-_MAX_S = 2**31
+_MAX_S, _MAX_DIGITS = 2**31, 12
 # A picture of fewer bytes counts visits, or keeps a place: it is meant to be asked for each time, or costs nothing.
 _MIN_PICTURE_BYTES = 1_000
 # What a browser says when it asks for a service worker's own script (Service Workers, Update): it does so visit after
 # visit, whatever it was told of keeping that, and always at the same address.
 _OF_SERVICE_WORKER = "service-worker"
+# What Chromium took to bring a small file from its disk, in second views of pages on two processors.
+_FROM_DISK_US = 15_000
 # RFC 9111, 4.2.2: without a word of the server browsers keep it for a tenth of its age.
 _HEURISTIC = 0.1
 
@@ -62,30 +65,43 @@ def lifetime_s(row: Request) -> int | None:
     words = _words(header(row, "cache-control"))
     # With an argument `no-cache` speaks of some headers alone.
     forbidden = (words.get("no-store"), words.get("no-cache"), _words(header(row, "pragma")).get("no-cache"))
-    if "" in forbidden or header(row, "vary") == "*":
+    if "" in forbidden or _fits_no_request(row):
         return 0
     strict = "must-revalidate" in words
     fresh_s = _fresh_s(row, words, strict=strict)
+    if fresh_s is None:
+        return None
     # Then the browser asks, and shows what it has without waiting for the answer.
-    stale_s = 0 if strict else _seconds(words.get("stale-while-revalidate", ""))
-    return None if fresh_s is None else fresh_s + stale_s
+    kept_s = fresh_s + (0 if strict else _seconds(words, "stale-while-revalidate") or 0)
+    # A cache on the way may have kept it for longer than browsers may: then it is stale when it comes. What is left
+    # of a day otherwise is the chance of the moment.
+    return kept_s if (_seconds(_words(f"age={header(row, 'age')}"), "age") or 0) < kept_s else 0
 
 
 def _words(value: str | None) -> dict[str, str]:
-    """The directives of a header with their arguments; of one that is said twice the first counts."""
+    """The directives of a header with their arguments, as they are; of one that is said twice the first counts."""
     parts = (word.strip().lower().partition("=") for word in reversed((value or "").split(",")))
-    return {name.strip(): argument.strip('" ') for name, _, argument in parts}
+    return {name: argument.strip() for name, _, argument in parts}
 
 
-def _seconds(text: str) -> int:
-    return min(int(text), _MAX_S) if text.isascii() and text.isdigit() else 0
+def _seconds(words: Mapping[str, str], name: str) -> int | None:
+    """None where it is not said, or not in digits alone: Chromium passes that over, in quotes too."""
+    text = words.get(name, "")
+    return min(int(text[:_MAX_DIGITS]), _MAX_S) if text.isascii() and text.isdigit() else None
+
+
+def _fits_no_request(row: Request) -> bool:
+    """Vary: * says that no later request can be answered with it unseen."""
+    return "*" in _words(header(row, "vary"))
 
 
 def _fresh_s(row: Request, words: Mapping[str, str], *, strict: bool) -> int | None:
-    if "max-age" in words:
-        return _seconds(words["max-age"])
-    if header(row, "expires") is not None:
-        return _between_s(row, "date", "expires") or 0
+    max_age_s = _seconds(words, "max-age")
+    if max_age_s is not None:
+        return max_age_s
+    if (expires := header(row, "expires")) is not None:
+        # What is no date has passed. Without the answer's own nobody knows here when it came.
+        return 0 if http_date(expires) is None else _between_s(row, "date", "expires")
     if header(row, "last-modified") is not None and not strict:
         age_s = _between_s(row, "last-modified", "date")
         return None if age_s is None else int(age_s * _HEURISTIC)
@@ -118,8 +134,10 @@ def _of_worker(waterfall: Waterfall) -> tuple[set[str], set[str]]:
 
 
 def _has_validator(row: Request) -> bool:
-    stored = "no-store" not in (header(row, "cache-control") or "").lower()
-    return stored and (header(row, "etag") is not None or header(row, "last-modified") is not None)
+    """Whether a browser can ask if it has changed: an instant says nothing of an answer that fits no other request."""
+    if "no-store" in (header(row, "cache-control") or "").lower():
+        return False
+    return header(row, "etag") is not None or (header(row, "last-modified") is not None and not _fits_no_request(row))
 
 
 def _is_seen(case: PageCase, rows: Sequence[Request]) -> bool:
@@ -134,14 +152,15 @@ def _is_seen(case: PageCase, rows: Sequence[Request]) -> bool:
 
 
 def _measured_us(case: PageCase, rows: Sequence[Request]) -> int:
-    """What the first paint of the second view would gain without those that were asked for again."""
+    """What the first paint of the second view would gain if those that were asked for again came from its disk."""
     repeat = case.page.repeat
     if repeat is None:
         return 0
     view = replace(case.page, waterfall=repeat.waterfall, vitals=repeat.vitals, document=repeat.document)
     addresses = {row.url for row in rows}
     again = [row for row in view.waterfall.requests if row.url in addresses and is_answered(row)]
-    return PaintPath.of(view).gain_us({row.number: GONE_US for row in again})
+    ends = {row.number: (row.timing.end_us or 0) - row.timing.start_us for row in again}
+    return PaintPath.of(view).gain_us({number: us - _FROM_DISK_US for number, us in ends.items() if us > _FROM_DISK_US})
 
 
 def _modelled_us(case: PageCase, rows: Sequence[Request]) -> int:
@@ -156,19 +175,25 @@ def _modelled_us(case: PageCase, rows: Sequence[Request]) -> int:
         return 0
     held_us = max(document.timing.end_us or 0, case.paint.without_us(case.blocking))
     known_us = max(held_us, *(row.timing.start_us for row in blocking))
-    return max(0, max(row.timing.start_us + _asking_us(row) for row in blocking) - known_us)
+    ends = (row.timing.start_us + _asking_us(row, trip_us(case.connection_of(row))) for row in blocking)
+    return max(0, max(ends) - known_us)
 
 
-def _asking_us(row: Request) -> int:
+def _asking_us(row: Request, trip_us: int) -> int:
+    """Of an answer that is larger than a first flight the first byte may come with the second, with the end of a record
+    that was too large for it; that it has not changed comes with the first."""
     timing = row.timing
-    download = None if _has_validator(row) else timing.download
-    return sum(span.duration_us for span in (timing.send, timing.wait, download) if span is not None)
+    if not _has_validator(row):
+        return sum(span.duration_us for span in (timing.send, timing.wait, timing.download) if span is not None)
+    sent_us, waited_us = (0 if span is None else span.duration_us for span in (timing.send, timing.wait))
+    is_large = (row.transferred_bytes or 0) > FIRST_FLIGHT_BYTES
+    return sent_us + (min(waited_us, max(trip_us, waited_us - trip_us)) if is_large else waited_us)
 
 
 def _policy(row: Request) -> str:
-    policy = header(row, "cache-control")
+    policy, age = header(row, "cache-control"), header(row, "age")
     if policy is not None:
-        return policy[:60]
+        return policy[:60] if age is None else f"{policy[:60]}, Age: {age[:12]}"
     if header(row, "expires") is not None:
         return f"Expires: {header(row, 'expires')}"[:60]
     return "no Cache-Control"

@@ -78,8 +78,9 @@ ENTRIES: Mapping[FindingId, Entry] = {
     FindingId.PAGE_UNCACHED: Entry(
         title="Files must be fetched again at the next visit",
         explanation=(
-            "The server does not let browsers keep these files for a day. A returning visitor asks for them again, or "
-            "for whether they have changed, and waits for the answer."
+            "The server does not let browsers keep these files for a day, or a cache before it hands them out when "
+            "their time is over (Age). A returning visitor asks for them again, or for whether they have changed, and "
+            "waits for the answer."
         ),
         advice=(
             "Give each version of a file its own name and let it be kept for a year; let files without a version be "

@@ -7,6 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from workers.measurement.messages import PageMeasurement
+from workers.measurement.page_options import PageState
 from workers.tests.browser.conftest import measured
 from workers.tests.netlab.nginx import SEARCH_PATH
 from workers.tests.netlab.programs import start_inside
@@ -70,9 +71,9 @@ def serving(lab: ShapeLab, site: PageSite) -> Iterator[None]:
             process.wait()
 
 
-def loaded(lab: ShapeLab) -> PageMeasurement:
-    """The page of the site that is being served, loaded once by a browser that knows nothing."""
-    return measured(lab.run(Shape(url=f"https://{HOST}/", replies={}, rows="", connections="")))
+def loaded(lab: ShapeLab, repeat: PageState | None = None) -> PageMeasurement:
+    """The page of the site that is being served, loaded by a browser that knows nothing, and once more in a state."""
+    return measured(lab.run(Shape(url=f"https://{HOST}/", replies={}, rows="", connections="", repeat=repeat)))
 
 
 def _server(lab: ShapeLab, site: PageSite, folder: Path, name: str, certificate: str) -> str:
