@@ -60,6 +60,7 @@ class Pair:
     faulty: PageSite
     repaired: PageSite
     rtt_ms: int
+    rate_kbit_s: int | None = None
     paint_us: Callable[[PageMeasurement], int] = first_paint_us
     seen: Callable[[PageMeasurement], PageMeasurement] = as_it_is
 
@@ -76,6 +77,17 @@ def _asked_again(size_bytes: int, policy: str, seen: Callable[[PageMeasurement],
     return Pair(id=FindingId.PAGE_UNCACHED, faulty=asked, repaired=kept, rtt_ms=80, paint_us=second_paint_us, seen=seen)
 
 
+_WORDS = " ".join(str(number * 7919 % 99_991) for number in range(160_000))
+_LONG = PageSite(
+    files={
+        "index.html": page("<link rel=stylesheet href=a.css>", f"{_TEXT}<div hidden>{_WORDS[:900_000]}</div>"),
+        "a.css": f"p {{ color: #222 }} /* {_WORDS[-100_000:]} */".encode(),
+    },
+    http2=False,
+    gzip=True,
+)
+
+
 PAIRS = {
     "seven small files over HTTP/1.1": _over_http2(80, many_styles(7, 500)),
     "twenty-four small files over HTTP/1.1": _over_http2(80, many_styles(24, 500)),
@@ -84,6 +96,13 @@ PAIRS = {
     "seven large files, which HTTP/2 brings later": _over_http2(80, many_styles(7, 40_000)),
     "a large file of which is asked whether it has changed": _asked_again(60_000, "no-cache"),
     "the same where nobody looked at a second view": _asked_again(60_000, "no-cache", without_second_view),
+    "a style sheet beside a document that is not compressed": Pair(
+        id=FindingId.PAGE_UNCOMPRESSED,
+        faulty=replace(_LONG, more="location = /index.html { gzip off; }"),
+        repaired=_LONG,
+        rtt_ms=80,
+        rate_kbit_s=16_000,
+    ),
     "a large file that is never kept": _asked_again(60_000, "no-store", without_second_view),
 }
 
@@ -103,7 +122,7 @@ def loads(lab: ShapeLab, pair: Pair, site: PageSite) -> list[PageMeasurement]:
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_fault_costs_what_its_repair_gains(lab: ShapeLab, name: str) -> None:
     pair = PAIRS[name]
-    lab.lab.shape(rtt_us=pair.rtt_ms * 1000)
+    lab.lab.shape(rtt_us=pair.rtt_ms * 1000, down_kbit_s=pair.rate_kbit_s)
     faulty: list[PageMeasurement] = []
     repaired: list[PageMeasurement] = []
     for _ in range(ROUNDS):
