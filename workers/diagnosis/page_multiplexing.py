@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
-from workers.diagnosis.page_case import HIGH_US, PageCase, numbers_of, severity, unjudged
+from workers.diagnosis.page_case import HIGH_US, MEDIUM_US, PageCase, numbers_of, severity, unjudged
 from workers.diagnosis.page_hosts import PageHost, full_handshakes, hosts_of, opening_us, ready_us, trip_us
 from workers.diagnosis.page_one_connection import sooner_over_one_us
 from workers.measurement.connection import Connection
@@ -15,7 +15,8 @@ from workers.measurement.web_address import host_of
 MIN_OPENING_US = HIGH_US // 2
 _HANDSHAKES = {"h2": 1, "http/1.1": 2}
 _OLD = "http/1.1"
-# From so many requests on, as many as a browser opens connections to a host, HTTP/1.1 stands in the way.
+# From so many requests on, as many as a browser opens connections to a host, HTTP/1.1 stands in the way, and of fewer
+# where the first paint waited for it.
 MIN_REQUESTS = 6
 
 
@@ -77,11 +78,14 @@ def _h2_missing(case: PageCase, host: PageHost) -> Finding | None:
     """Many requests over several connections that one of HTTP/2 would carry."""
     secure = [one for one in host.connections if one.tls is not None]
     old = all(one.protocol == _OLD for one in secure) and not _was_made_to(case, _OLD)
-    if not old or len(secure) < 2 or len(host.requests) < MIN_REQUESTS:
+    if not old or len(secure) < 2:
         return None
     sooner = _multiplexed(case, host)
+    gained_us = case.paint.gain_us(sooner)
+    if len(host.requests) < MIN_REQUESTS and gained_us < MEDIUM_US:
+        return None
     # Large answers come later over one connection: then nobody's time is claimed by it.
-    saving_us = case.paint.claim(sooner) if case.paint.gain_us(sooner) else None
+    saving_us = case.paint.claim(sooner) if gained_us else None
     return Finding(
         id=FindingId.HTTP_H2_MISSING,
         severity=Severity.HIGH if (saving_us or 0) >= HIGH_US else Severity.MEDIUM,

@@ -236,6 +236,19 @@ def test_http2_saves_what_a_paint_waited_for_connections_to_be_free() -> None:
     assert found.saving_us == pytest.approx(150_000 - _HANDLED_US, rel=0.05)
 
 
+@pytest.mark.parametrize(("blocks", "expected"), [(True, 160_000), (False, None)])
+def test_few_requests_lack_http2_where_the_first_paint_waited_for_it(blocks: bool, expected: int | None) -> None:
+    """The second file waits for a connection of 160 ms while the first one's is at work."""
+    connections = (
+        opened(1, _MAIN, 0, protocol="http/1.1"),
+        opened(2, _MAIN, 310, protocol="http/1.1", dns=None, connect=span(310, 390), tls=span(390, 470)),
+    )
+    rows = (asked(2, _MAIN, 1, 310, 400, blocks=blocks), asked(3, _MAIN, 2, 310, 560, blocks=blocks))
+    measured = page(*rows)
+    found = told(replace(measured, waterfall=replace(measured.waterfall, connections=connections)), _H2)
+    assert (found and found.saving_us) == expected
+
+
 def test_http2_saves_no_time_in_which_the_line_was_full() -> None:
     """Two connections share a line of 200 bytes a millisecond, which eight files fill for 800 ms; in between it was
     idle for three times 50 ms."""

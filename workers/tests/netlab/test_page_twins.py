@@ -89,6 +89,7 @@ _LONG = PageSite(
 
 
 PAIRS = {
+    "four small files over HTTP/1.1": _over_http2(80, many_styles(4, 500)),
     "seven small files over HTTP/1.1": _over_http2(80, many_styles(7, 500)),
     "twenty-four small files over HTTP/1.1": _over_http2(80, many_styles(24, 500)),
     "twelve files over HTTP/1.1, far away": _over_http2(200, many_styles(12, 3_000)),
