@@ -24,6 +24,7 @@ from workers.measurement.imports.fields import (
     url_or_none,
     word_or_none,
 )
+from workers.measurement.imports.imported import MAX_NAME_CHARS
 from workers.measurement.imports.spans import Exchange, laid, placed
 from workers.measurement.imports.words import (
     blocks_of,
@@ -111,7 +112,7 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
         connection=_connection(entry, row, dialect),
         tls_version=tls_version_of(entry, "_"),
         final=entry.get("_final_base_page") is True,
-        frame=text_or_none(entry, "_frame_id", 100) or text_or_none(entry, "_frameref", 100),
+        frame=text_or_none(entry, "_frame_id", MAX_NAME_CHARS) or text_or_none(entry, "_frameref", MAX_NAME_CHARS),
     )
 
 
