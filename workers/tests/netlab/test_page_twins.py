@@ -90,10 +90,8 @@ _LONG = PageSite(
 
 PAIRS = {
     "four small files over HTTP/1.1": _over_http2(80, many_styles(4, 500)),
-    "seven small files over HTTP/1.1": _over_http2(80, many_styles(7, 500)),
     "twenty-four small files over HTTP/1.1": _over_http2(80, many_styles(24, 500)),
-    "twelve files over HTTP/1.1, far away": _over_http2(200, many_styles(12, 3_000)),
-    "twenty-four files over HTTP/1.1, far away": _over_http2(200, many_styles(24, 8_000)),
+    "twenty-four files over HTTP/1.1, far away": _over_http2(200, many_styles(24, 6_000)),
     "seven large files, which HTTP/2 brings later": _over_http2(80, many_styles(7, 40_000)),
     "a large file of which is asked whether it has changed": _asked_again(60_000, "no-cache"),
     "the same where nobody looked at a second view": _asked_again(60_000, "no-cache", without_second_view),
