@@ -293,6 +293,14 @@ def test_small_answers_over_one_connection_take_packets_of_their_own() -> None:
     assert max(ends) - min(ends) < 40_000
 
 
+def test_what_just_fits_into_four_flights_takes_a_fifth() -> None:
+    """Frames and records take room too, and windows do not quite double: 24 answers of 8.4 kB are 144 packets, and 10,
+    20, 40 and 80 would be 150."""
+    for size_bytes, flights in ((6_000, 4), (8_400, 5)):
+        ends = _ends_over_one(24, size_bytes=size_bytes)
+        assert (max(ends) - min(ends) - 24 * 3_000) / 80_000 == pytest.approx(flights - 1, abs=0.5)
+
+
 def _ends_over_one(count: int, *, size_bytes: int) -> list[int]:
     """When each comes over one connection whose round trip is 80 ms, where all came at 1000 ms over others, and would
     have been asked for 500 ms sooner."""
