@@ -54,10 +54,13 @@ def key_cost(case: Case) -> Verdicts:
         blind=scale.stands_out,
         unsure=scale.may_be_slow,
     )
-    if isinstance(sure, Sure):
+    comparable = bool(continued(case)) or first_words_us(case) is not None
+    if isinstance(sure, Sure) and comparable:
         yield _slow_key(key, round(median(sure.seen)), sure.confidence, sure.facts())
     elif key is not None and _is_large_rsa(key):
-        yield _slow_key(key, _signing_us(case, trials, scale), Confidence.HIGH, ())
+        yield _slow_key(key, _signing_us(case, trials, scale) if comparable else None, Confidence.HIGH, ())
+    elif isinstance(sure, Sure):
+        yield NotJudged(id=FindingId.TLS_KEY_COST, reason=NotJudgedReason.ONLY_WITH_TLS)
     elif sure is not None:
         yield sure
 
@@ -120,25 +123,27 @@ def _signing_us(case: Case, trials: Sequence[TrialEvidence], scale: _Scale) -> i
 
 
 def begins_late(case: Case) -> Sure[int] | NotJudged | None:
-    """How late each handshake begins though nothing may have to be signed: what those took that continue a session.
+    """How late each handshake begins though nothing may have to be signed: what those took that continue a session,
+    less what connections without TLS wait for too, which is no matter of handshakes.
 
-    None where it is hardly any, or answers are as late, as behind a proxy near us: that is the way. What connections
-    without TLS wait for too is no matter of handshakes.
+    None where it is hardly any, or answers are as late, as behind a proxy near us: that is the way.
     """
     id, jitter = FindingId.TLS_HANDSHAKE_STALL, jitter_us(case)
-    late_us, up_us = unsigned_us(case), up_us_per_byte(case)
+    late_us, words_us, up_us = unsigned_us(case), first_words_us(case), up_us_per_byte(case)
     if late_us < MIN_STALL_US or 2 * way_behind_us(case) >= late_us:
         return None
-    if first_words_us(case) >= _AS_LATE * late_us:
-        return NotJudged(id=id, reason=NotJudgedReason.WITHOUT_TLS_TOO)
-    if late_us < _JITTERS * jitter:
-        return NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
+    doubt = _doubt(late_us, words_us, jitter)
+    if doubt is not None:
+        return NotJudged(id=id, reason=doubt)
+    own_us = late_us - _noticed_us(words_us)
+    if own_us < MIN_STALL_US:
+        return None
     trials = [trial for trial in (*visits(case), *continued(case)) if lead_us(trial) is not None]
     soonest_us = min(map(_begun_us, trials))
 
     def look(trial: TrialEvidence) -> int | None:
         is_late = begun_late_us(trial, up_us) - own_lag_us(trial) >= MIN_STALL_US
-        return late_us if is_late else None
+        return own_us if is_late else None
 
     def spoilt(trial: TrialEvidence) -> bool:
         return lost_in_handshake(trial) or _may_have_been_lost(trial, jitter, soonest_us)
@@ -146,13 +151,24 @@ def begins_late(case: Case) -> Sure[int] | NotJudged | None:
     return weigh(case, id, trials, look, counts_round_trips=False, spoilt=spoilt)
 
 
+def _doubt(late_us: int, words_us: int | None, jitter: int) -> NotJudgedReason | None:
+    """Why handshakes that begin so late say nothing of the server."""
+    if words_us is not None and words_us >= _AS_LATE * late_us:
+        return NotJudgedReason.WITHOUT_TLS_TOO
+    if late_us < _JITTERS * jitter:
+        return NotJudgedReason.UNSTEADY
+    return NotJudgedReason.ONLY_WITH_TLS if words_us is None else None
+
+
+def _noticed_us(words_us: int | None) -> int:
+    """How late first answers without TLS are; 0 for hardly any."""
+    return words_us if words_us is not None and words_us >= MIN_KEY_COST_US else 0
+
+
 def _without_signature_us(case: Case) -> int:
     """How late connections begin in which nothing is signed: those that continue a session, or else those without TLS.
     0 for hardly any."""
-    if continued(case):
-        return unsigned_us(case)
-    late_us = first_words_us(case)
-    return late_us if late_us >= MIN_KEY_COST_US else 0
+    return unsigned_us(case) if continued(case) else _noticed_us(first_words_us(case))
 
 
 def _pause_us(case: Case, trial: TrialEvidence) -> int | None:

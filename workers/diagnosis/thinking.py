@@ -92,10 +92,10 @@ def plain_think_us(case: Case) -> int | None:
     return min((think for trial in case.evidence.of(*THOUGHTFUL) for think in _thinks(trial)), default=None)
 
 
-def first_words_us(case: Case) -> int:
-    """How late even the quickest first answer of a connection without TLS began; 0 where there was none."""
+def first_words_us(case: Case) -> int | None:
+    """How late even the quickest first answer of a connection without TLS began; None where none was answered."""
     exchanges = ((trial, trial.exchanges[0]) for trial in case.evidence.of(Trial.PLAIN) if trial.exchanges)
-    return min((think for one in exchanges if (think := think_us(*one)) is not None), default=0)
+    return min((think for one in exchanges if (think := think_us(*one)) is not None), default=None)
 
 
 def way_behind_us(case: Case) -> int:

@@ -156,6 +156,7 @@ class NotJudgedReason(StrEnum):
     PADDED = "padded"
     SHAPED = "shaped"
     WITHOUT_TLS_TOO = "without_tls_too"
+    ONLY_WITH_TLS = "only_with_tls"
     MADE_LATER = "made_later"
 
 

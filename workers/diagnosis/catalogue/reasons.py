@@ -37,6 +37,10 @@ _TEXTS = {
         "because connections without TLS wait as long for their first answer: a firewall on the way that looks into "
         "each connection, or a server that is slow to take them, makes all of them wait"
     ),
+    NotJudgedReason.ONLY_WITH_TLS: (
+        "because no connection without TLS was answered, which would tell it from a firewall on the way that looks "
+        "into each connection and makes all of them wait"
+    ),
     NotJudgedReason.HIDDEN: "because another finding, to be mended first, hides it",
 }
 

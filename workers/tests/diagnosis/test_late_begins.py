@@ -1,6 +1,7 @@
 """Servers that are late with the first word of each handshake, whether or not they sign in it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ RULES = (*handshakes.RULES, *answers.RULES)
 LATE_US = 60_000
 LATE = Server(begin_us=LATE_US, body_bytes=20_000)
 ANYWHERE = pytest.mark.parametrize("rtt_ms", [5, 20, 80, 380])
+ANEW = [kind for kind in DEEP if kind not in {Trial.RESUMED, Trial.TLS12_TICKET}]
 VERSIONS = pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
 
 
@@ -25,7 +27,7 @@ VERSIONS = pytest.mark.parametrize("version", ["TLSv1.2", "TLSv1.3"])
 def test_who_is_late_with_handshakes_that_continue_a_session_is_not_slow_by_its_key(
     rtt_ms: float, version: str, jitter: float
 ) -> None:
-    told = found(RULES, deep(Path(rtt_ms=rtt_ms, jitter=jitter), replace(LATE, version=version)))
+    told = found(RULES, with_plain(Path(rtt_ms=rtt_ms, jitter=jitter), replace(LATE, version=version)))
     assert told.keys() == {Id.TLS_HANDSHAKE_STALL}
     stall = told[Id.TLS_HANDSHAKE_STALL]
     assert stall.saving_us == pytest.approx(LATE_US, rel=0.1, abs=jitter * rtt_ms * 1000)
@@ -36,7 +38,7 @@ def test_who_is_late_with_handshakes_that_continue_a_session_is_not_slow_by_its_
 @VERSIONS
 def test_of_a_late_server_the_key_costs_what_it_takes_besides(rtt_ms: float, version: str) -> None:
     server = replace(LATE, sign_us=30_000, version=version)
-    told = found(RULES, deep(Path(rtt_ms=rtt_ms), server))
+    told = found(RULES, with_plain(Path(rtt_ms=rtt_ms), server))
     assert told[Id.TLS_KEY_COST].saving_us == pytest.approx(30_000, rel=0.05)
     assert told[Id.TLS_HANDSHAKE_STALL].saving_us == pytest.approx(LATE_US, rel=0.05)
 
@@ -62,28 +64,54 @@ def test_a_server_far_behind_a_proxy_near_us_is_not_late_with_handshakes(rtt_ms:
 
 @ANYWHERE
 @VERSIONS
-@pytest.mark.parametrize("kinds", [DEEP, [kind for kind in DEEP if kind not in {Trial.RESUMED, Trial.TLS12_TICKET}]])
+@pytest.mark.parametrize("kinds", [DEEP, ANEW])
 def test_what_connections_without_tls_wait_for_too_is_not_the_handshakes(
     rtt_ms: float, version: str, kinds: list[Trial]
 ) -> None:
     """As behind a firewall that looks into what is said first, with sessions to continue and without."""
     path, server = Path(rtt_ms=rtt_ms, looked_into_us=LATE_US), Server(body_bytes=20_000, version=version)
-    evidence = deep(path, server, trials=kinds)
-    everywhere = replace(evidence, trials=(*evidence.trials, plain(path, server)))
-    assert not found(RULES, everywhere)
+    assert not found(RULES, with_plain(path, server, trials=kinds))
 
 
 def test_a_late_begin_is_left_open_where_connections_without_tls_are_as_late() -> None:
     path = Path(looked_into_us=LATE_US)
+    assert left_open(RULES, with_plain(path, Server()))[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.WITHOUT_TLS_TOO
     evidence = deep(path, Server())
-    everywhere = replace(evidence, trials=(*evidence.trials, plain(path, Server())))
-    assert left_open(RULES, everywhere)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.WITHOUT_TLS_TOO
     prompt = replace(evidence, trials=(*evidence.trials, plain(Path(), Server())))
     assert Id.TLS_HANDSHAKE_STALL in found(RULES, prompt)
 
 
+@ANYWHERE
+@VERSIONS
+def test_a_late_begin_is_left_open_where_nothing_without_tls_was_answered(rtt_ms: float, version: str) -> None:
+    """A firewall that looks into each connection makes it as late as the server would."""
+    alone = deep(Path(rtt_ms=rtt_ms, looked_into_us=LATE_US), Server(version=version))
+    assert Id.TLS_HANDSHAKE_STALL not in found(RULES, alone)
+    assert left_open(RULES, alone)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.ONLY_WITH_TLS
+
+
+@ANYWHERE
+@VERSIONS
+def test_of_a_late_begin_that_part_is_told_which_connections_without_tls_do_not_wait_for(
+    rtt_ms: float, version: str
+) -> None:
+    told = found(RULES, with_plain(Path(rtt_ms=rtt_ms, looked_into_us=LATE_US), replace(LATE, version=version)))
+    assert told[Id.TLS_HANDSHAKE_STALL].saving_us == pytest.approx(LATE_US, rel=0.05)
+
+
+@ANYWHERE
+def test_a_slow_signature_is_left_open_where_nothing_without_it_was_answered(rtt_ms: float) -> None:
+    """Neither a session was continued nor a connection without TLS answered: a firewall may have made it late."""
+    server = Server(body_bytes=20_000)
+    alone = deep(Path(rtt_ms=rtt_ms, looked_into_us=LATE_US), server, trials=ANEW)
+    assert not found(RULES, alone)
+    assert left_open(RULES, alone)[Id.TLS_KEY_COST] is NotJudgedReason.ONLY_WITH_TLS
+    large = deep(Path(rtt_ms=rtt_ms, looked_into_us=LATE_US), replace(server, key_bits=4096), trials=ANEW)
+    assert found(RULES, large)[Id.TLS_KEY_COST].saving_us is None
+
+
 def test_on_a_way_as_unsteady_a_late_begin_is_left_open() -> None:
-    evidence = deep(Path(), LATE)
+    evidence = with_plain(Path(), LATE)
     *others, last = evidence.trials
     unsteady = replace(evidence, trials=(*others, replace(last, syn_rtt_us=130_000)))
     assert left_open(RULES, unsteady)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.UNSTEADY
@@ -109,7 +137,7 @@ def test_a_slow_signature_is_left_open_where_a_connection_took_as_much_longer_to
 
 def test_a_connection_that_lost_packets_does_not_make_the_way_narrow() -> None:
     """What was sent again comes far behind other packets: nobody waits for each as long as that."""
-    evidence = deep(Path(), replace(LATE, tickets_bytes=0, body_bytes=300))
+    evidence = with_plain(Path(), replace(LATE, tickets_bytes=0, body_bytes=300))
     [place] = [number for number, one in enumerate(evidence.trials) if one.trial is Trial.RESUMED]
     trial = evidence.trials[place]
     again = [
@@ -132,6 +160,12 @@ def test_a_first_word_that_is_late_takes_nothing_from_what_the_server_thinks_now
     """Where it answers at once for once, the way to it is no longer than that says."""
     late, prompt = (found(RULES, mixed(begin_us))[Id.HTTP_THINK_TIME].saving_us or 0 for begin_us in (LATE_US, 0))
     assert late == pytest.approx(prompt, rel=0.01)
+
+
+def with_plain(path: Path, server: Server, **changes: Any) -> ProbeEvidence:
+    """A deep probe of who answers without TLS too."""
+    evidence = deep(path, server, **changes)
+    return replace(evidence, trials=(*evidence.trials, plain(path, server)))
 
 
 def mixed(begin_us: int) -> ProbeEvidence:
