@@ -94,7 +94,7 @@ def register_site(*, actor: User | None, organisation: Organisation, name: str, 
 def add_pair(*, actor: User | None, site: Site, settings: MonitorSettings) -> Monitor:
     """Two servers compared from now on. Raises InvalidMonitorError, SiteLimitError."""
     monitor = sites.add_pair(actor=actor, site=site, settings=settings)
-    reconcile([monitor], now=timezone.now())
+    reconcile([monitor.pk], now=timezone.now())
     return monitor
 
 
@@ -110,7 +110,7 @@ def delete_monitor(*, actor: User | None, monitor: Monitor) -> None:
 def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSettings) -> Monitor:
     """Stores new settings; the next slot follows them. Raises InvalidMonitorError."""
     monitor = sites.change_monitor(actor=actor, monitor=monitor, settings=settings)
-    reconcile([monitor], now=timezone.now())
+    reconcile([monitor.pk], now=timezone.now())
     return monitor
 
 
@@ -118,7 +118,7 @@ def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSet
 def pause_monitor(*, actor: User | None, monitor: Monitor) -> Monitor:
     """No slot is due until it is resumed, and none counts as missed."""
     monitor = sites.set_paused(actor=actor, monitor=monitor, paused=True)
-    reconcile([monitor], now=timezone.now())
+    reconcile([monitor.pk], now=timezone.now())
     return monitor
 
 
@@ -126,7 +126,7 @@ def pause_monitor(*, actor: User | None, monitor: Monitor) -> Monitor:
 def resume_monitor(*, actor: User | None, monitor: Monitor) -> Monitor:
     """The next slot by the clock is due again."""
     monitor = sites.set_paused(actor=actor, monitor=monitor, paused=False)
-    reconcile([monitor], now=timezone.now())
+    reconcile([monitor.pk], now=timezone.now())
     return monitor
 
 
@@ -195,11 +195,12 @@ def load_elsewhere(
 
 def reconcile_organisation(organisation: Organisation) -> Changes:
     """For doors that changed regions: all schedules of the organisation's monitors follow at once."""
-    return reconcile(Monitor.objects.filter(site__organisation=organisation).select_related("site"), now=timezone.now())
+    monitors = Monitor.objects.filter(site__organisation=organisation)
+    return reconcile(monitors.values_list("pk", flat=True), now=timezone.now())
 
 
 def _reconcile(site: Site) -> None:
-    reconcile(site.monitors.select_related("site"), now=timezone.now())
+    reconcile(site.monitors.values_list("pk", flat=True), now=timezone.now())
 
 
 def _start(

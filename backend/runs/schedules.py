@@ -36,32 +36,34 @@ class Changes:
         return bool(self.made or self.changed or self.removed)
 
 
-def reconcile(monitors: Iterable[Monitor], *, now: datetime) -> Changes:
+def reconcile(monitor_ids: Iterable[int], *, now: datetime) -> Changes:
     """Makes the schedules of these monitors what they ought to be. A new or changed one is due at its next slot."""
     changes = Changes()
     regions = list(Region.objects.filter(enabled=True, joined_at__isnull=False).order_by("code"))
-    for chunk in _chunks(monitors):
+    for chunk in _chunks(monitor_ids):
         changes += _reconcile_chunk(chunk, regions, now)
     return changes
 
 
 def reconcile_all(*, now: datetime) -> Changes:
     """The same for every monitor there is."""
-    return reconcile(Monitor.objects.select_related("site").order_by("pk").iterator(_CHUNK), now=now)
+    return reconcile(Monitor.objects.order_by("pk").values_list("pk", flat=True).iterator(_CHUNK), now=now)
 
 
 def mend_set_back(*, now: datetime) -> Changes:
     """The same for those whose next slot is not the next one by the clock: it was ahead, and has been set back."""
     ahead = Schedule.objects.filter(enabled=True, next_at__gt=now + _AHEAD + F("interval_s") * timedelta(seconds=1))
-    monitors = Monitor.objects.filter(pk__in=ahead.values("monitor")).select_related("site").order_by("pk")
-    return reconcile(monitors.iterator(_CHUNK), now=now)
+    monitor_ids = ahead.order_by("monitor").distinct().values_list("monitor", flat=True)
+    return reconcile(monitor_ids.iterator(_CHUNK), now=now)
 
 
 @transaction.atomic
-def _reconcile_chunk(monitors: Sequence[Monitor], regions: Sequence[Region], now: datetime) -> Changes:
+def _reconcile_chunk(monitor_ids: Sequence[int], regions: Sequence[Region], now: datetime) -> Changes:
     # Locked in one order, so that two reconciliations wait for each other; schedulers skip what is locked.
-    existing = Schedule.objects.select_for_update().filter(monitor__in=monitors).order_by("pk")
+    existing = Schedule.objects.select_for_update().filter(monitor__in=monitor_ids).order_by("pk")
     actual = {(schedule.monitor_id, schedule.region_id): schedule for schedule in existing}
+    # Read only now: who waited for an edit to end would put back what was before it.
+    monitors = Monitor.objects.filter(pk__in=monitor_ids).select_related("site").order_by("pk")
     wanted = {
         (schedule.monitor_id, schedule.region_id): schedule
         for monitor in monitors
@@ -117,7 +119,7 @@ def _differs(actual: Schedule | None, wanted: Schedule) -> bool:
     )
 
 
-def _chunks(monitors: Iterable[Monitor]) -> Iterator[list[Monitor]]:
-    rest = iter(monitors)
+def _chunks(monitor_ids: Iterable[int]) -> Iterator[list[int]]:
+    rest = iter(monitor_ids)
     while chunk := list(islice(rest, _CHUNK)):
         yield chunk

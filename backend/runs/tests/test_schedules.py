@@ -1,12 +1,15 @@
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
+from django.db import connection, transaction
 
 from backend.runs.models import Schedule
-from backend.runs.schedules import Changes, mend_set_back, reconcile_all
+from backend.runs.schedules import Changes, mend_set_back, reconcile, reconcile_all
 from backend.runs.slots import offset_us
 from backend.runs.tests.factories import NOW, make_fleet, make_monitors, make_region
 from backend.sites.models import Monitor, Site
+from backend.testing import wait_until
 
 pytestmark = pytest.mark.django_db
 
@@ -59,6 +62,36 @@ def test_what_an_edit_past_us_left_behind_is_mended() -> None:
         (monitors[0].pk, 120, True),
         (monitors[2].pk, 60, False),
     }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_edit_that_ends_while_all_are_gone_through_stays() -> None:
+    """Who goes through all of them has begun before it, and waits for it."""
+    (monitor,) = make_monitors(make_fleet("eu"))
+    reconcile_all(now=NOW)
+    with ThreadPoolExecutor(1) as others:
+        with transaction.atomic():
+            Schedule.objects.select_for_update().get()
+            through = others.submit(_reconcile_all_and_go)
+            wait_until(_somebody_waits, "the other to wait for us", timeout_s=60)
+            Monitor.objects.filter(pk=monitor.pk).update(interval_s=120)
+            reconcile([monitor.pk], now=NOW)
+        assert through.result() == Changes()
+    assert Schedule.objects.get().interval_s == 120
+
+
+def _reconcile_all_and_go() -> Changes:
+    try:
+        return reconcile_all(now=NOW)
+    finally:
+        connection.close()
+
+
+def _somebody_waits() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        (waits,) = cursor.fetchone() or (False,)
+    return bool(waits)
 
 
 def test_monitors_beyond_one_batch_are_reconciled_too(monkeypatch: pytest.MonkeyPatch) -> None:
