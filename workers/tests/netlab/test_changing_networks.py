@@ -1,10 +1,10 @@
 """A network of the agent's own machine that changes while a page loads: Chrome drops the sessions that it has open."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from ipaddress import ip_interface
-from threading import Timer
 
 import pytest
 
@@ -18,19 +18,17 @@ from workers.measurement.messages import Failed, Measured, PageMeasurement
 from workers.shaping.netlink import add_address
 from workers.tests.browser.conftest import page_request
 from workers.tests.netlab.page_accuracy import RTT_MS
-from workers.tests.second_tries import measured_again
 from workers.tests.shapes.browsing import ShapeLab, shape_lab
 from workers.tests.shapes.site import Reply, Shape, page, script
+from workers.tests.waiting import wait_for
 
-_URL, _SCRIPT_MS, _CHANGE_S = "https://two.test/", 3_000, 1.5
+_URL, _SCRIPT, _SCRIPT_MS = "https://two.test/", "https://two.test/a.js", 1_500
 _SITE = Shape(
     url=_URL,
-    replies={_URL: Reply(body=page("<p>text<script src=a.js></script>")), f"{_URL}a.js": script(after_ms=_SCRIPT_MS)},
+    replies={_URL: Reply(body=page("<p>text<script src=a.js></script>")), _SCRIPT: script(after_ms=_SCRIPT_MS)},
     rows="",
     connections="",
 )
-# The document has to be there by then.
-_MOST_LOADS = 5
 
 
 @pytest.fixture
@@ -45,21 +43,18 @@ def test_what_chrome_dropped_with_a_network_of_ours_is_no_measurement_of_the_pag
     # What is looked at is the first try.
     monkeypatch.setattr(pools, "_AGAIN_WITHIN_S", 0.0)
     assert isinstance(judged(lab.visit(_SITE)), Measured)
-    for number in range(1, _MOST_LOADS + 1):
-        with meanwhile(lab, number):
-            outcome = judged(lab.visit(_SITE))
-        assert isinstance(outcome, Failed)
-        assert (outcome.failure.kind, outcome.failure.blame) == (FailureKind.BROWSER_FAILED, Blame.MONITOR)
-        assert "ERR_NETWORK_CHANGED" in outcome.failure.detail
-        if is_answered(outcome):
-            return
-        measured_again("the document had not come yet")
-    pytest.fail("the document never came in time")
+    with changing_network(lab):
+        outcome = judged(lab.visit(_SITE))
+    assert isinstance(outcome, Failed)
+    assert (outcome.failure.kind, outcome.failure.blame) == (FailureKind.BROWSER_FAILED, Blame.MONITOR)
+    assert "ERR_NETWORK_CHANGED" in outcome.failure.detail
+    assert is_answered(outcome)
 
 
 def test_the_page_is_loaded_once_more_as_cold_as_before(lab: ShapeLab) -> None:
     assert told_of(lab.run(_SITE)) == []
-    run = disturbed(lab)
+    with changing_network(lab):
+        run = lab.run(_SITE)
     [told] = told_of(run)
     assert "ERR_NETWORK_CHANGED" in told
     page = run.outcome.measurement
@@ -74,17 +69,6 @@ def test_the_page_is_loaded_once_more_as_cold_as_before(lab: ShapeLab) -> None:
     assert page.vitals.load_us < 2 * _SCRIPT_MS * 1000
 
 
-def disturbed(lab: ShapeLab) -> PageRun:
-    """A run in which the page had begun when the network changed: on a busy machine it may not have by then."""
-    for number in range(1, _MOST_LOADS + 1):
-        with meanwhile(lab, number):
-            run = lab.run(_SITE)
-        if told_of(run):
-            return run
-        measured_again("the page had not begun yet")
-    pytest.fail("the page never began in time")
-
-
 def told_of(run: PageRun) -> list[str]:
     page = run.outcome.measurement
     assert isinstance(page, PageMeasurement)
@@ -92,19 +76,23 @@ def told_of(run: PageRun) -> list[str]:
 
 
 @contextmanager
-def meanwhile(lab: ShapeLab, number: int) -> Iterator[None]:
-    """The interface gets an address more while a page loads."""
-    change = Timer(_CHANGE_S, lambda: lab.lab.client.call(lambda: _readdress(number)))
-    change.start()
-    try:
+def changing_network(lab: ShapeLab) -> Iterator[None]:
+    """The interface gets an address more while a page loads: once it waits for its script."""
+    asked = len(lab.asked())
+    with ThreadPoolExecutor(1) as aside:
+        change = aside.submit(_readdress_when, lab, lambda: _SCRIPT in lab.asked()[asked:])
         yield
-    finally:
-        change.join()
+        change.result()
 
 
-def _readdress(number: int) -> None:
+def _readdress_when(lab: ShapeLab, ready: Callable[[], bool]) -> None:
+    wait_for(ready, "the page to ask for its script")
+    lab.lab.client.call(_readdress)
+
+
+def _readdress() -> None:
     (name,) = (name for _, name in socket.if_nameindex() if name != "lo")
-    add_address(name, ip_interface(f"10.77.1.{number}/24"))
+    add_address(name, ip_interface("10.77.1.1/24"))
 
 
 def judged(capture: PageCapture) -> Measured | Failed:

@@ -1,6 +1,7 @@
 """How a reply is given, whatever the protocol: what is said when, to a sink that knows the protocol's own words."""
 
 import asyncio
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -40,6 +41,9 @@ class Sink(Protocol):
 
 
 def reply_to(shape: Shape, asked: Asked) -> Reply:
+    """What it is answered with. Our standard output tells what was asked for."""
+    sys.stdout.write(f"{asked.url}\n")
+    sys.stdout.flush()
     found = shape.replies.get(asked.url) or shape.replies.get(asked.url.partition("?")[0], _NOTHING_HERE)
     # A process serves one shape.
     if found.first is not None and asked.url not in _KNOWN:

@@ -42,6 +42,7 @@ _WHOLE = Path("/usr/lib/chromium/chromium")
 # The whole browser goes on starting when it has come up, and what it loads meanwhile waits for that: its first lookup
 # was 3.2 ms from the packets (p90 of 30), and a second later 1.3 ms, as the headless one's is at once.
 _REST_S = 1.0
+_ASKED_FILE = "asked.txt"
 
 
 class ShapeLab:
@@ -92,15 +93,19 @@ class ShapeLab:
         self.lab.zone.failing, self.lab.zone.silent = set(shape.failing), set(shape.silent)
         self.lab.zone.https = {name: [record] for name, record in shape.records}
         address = self.lab.server_address4
-        process = start_inside(
-            self.lab.server, [sys.executable, "-m", "workers.tests.shapes.serve", str(self.folder), address]
-        )
+        command = [sys.executable, "-m", "workers.tests.shapes.serve", str(self.folder), address]
+        with (self.folder / _ASKED_FILE).open("wb") as asked:
+            process = start_inside(self.lab.server, command, stdout=asked)
         try:
             self.lab.wait_for_port(443, address)
             yield
         finally:
             process.kill()
             process.wait()
+
+    def asked(self) -> list[str]:
+        """The URLs that the shape's server was asked for until now."""
+        return (self.folder / _ASKED_FILE).read_text().splitlines()
 
     def close(self) -> None:
         for pool in self._pools.values():
