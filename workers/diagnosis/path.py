@@ -1,6 +1,6 @@
 """Rules on the way to the server: how far, how reliable, and over which family."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -37,6 +37,14 @@ class _Visit:
 
     round_trips: int
     first_byte_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trip:
+    """How far the server was from a connection that began then."""
+
+    started_us: int
+    took_us: int
 
 
 def rtt_high(case: Case) -> Verdicts:
@@ -229,25 +237,39 @@ def _slower(case: Case, six: list[TrialEvidence], four: list[TrialEvidence]) -> 
         # Where each SYN got lost nothing is known of the way.
         yield NotJudged(id=id, reason=NotJudgedReason.LOSS)
         return
-    slow = [trip for trip in far if trip > max(SLOWER_TIMES * min(near), min(near) + SLOWER_US)]
+    pairs = [(trip.took_us, _around_us(trip, near)) for trip in far]
+    slow = [(far_us, near_us) for far_us, near_us in pairs if _is_far_slower(far_us, near_us)]
     if not slow or len(slow) < len(far):
         return
     if len(slow) < LEAST_SEEN or len(near) < LEAST_SEEN:
         yield NotJudged(id=id, reason=NotJudgedReason.NOT_REPEATED)
         return
+    far_us, near_us = min(slow, key=lambda pair: pair[0] - pair[1])
     round_trips = _round_trips(case)
     yield Finding(
         id=id,
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
-        saving_us=_detour_us(min(far), min(near), round_trips),
+        saving_us=_detour_us(far_us, near_us, round_trips),
         evidence=(
-            fact("ipv6_rtt_ms", ms_of(min(far))),
-            fact("ipv4_rtt_ms", ms_of(min(near))),
+            fact("ipv6_rtt_ms", ms_of(far_us)),
+            fact("ipv4_rtt_ms", ms_of(near_us)),
             fact("round_trips", round_trips),
             fact("seen", f"{len(slow)} of {len(far)}"),
         ),
     )
+
+
+def _around_us(trip: _Trip, others: Sequence[_Trip]) -> int:
+    """What the slower of those took that were made right before and right after: what makes any way slower for a while,
+    as a queue that fills, makes those slower too."""
+    before = [other for other in others if other.started_us <= trip.started_us]
+    after = [other for other in others if other.started_us > trip.started_us]
+    return max(other.took_us for other in (*before[-1:], *after[:1]))
+
+
+def _is_far_slower(far_us: int, near_us: int) -> bool:
+    return far_us > max(SLOWER_TIMES * near_us, near_us + SLOWER_US)
 
 
 def _round_trips(case: Case) -> int:
@@ -262,8 +284,11 @@ def _detour_us(far_us: int, near_us: int, round_trips: int) -> int:
     return HAPPY_EYEBALLS_US if given_up else round_trips * (far_us - near_us)
 
 
-def _trips(trials: Sequence[TrialEvidence]) -> list[int]:
-    return [trip for trial in trials if not lost_syn(trial) and (trip := rtt_of(trial)) is not None]
+def _trips(trials: Iterable[TrialEvidence]) -> list[_Trip]:
+    """In the order in which they were made."""
+    whole = ((one.started_us, rtt_of(one)) for one in trials if not lost_syn(one))
+    known = (_Trip(started_us=began_us, took_us=trip_us) for began_us, trip_us in whole if trip_us is not None)
+    return sorted(known, key=lambda trip: trip.started_us)
 
 
 RULES: tuple[Rule, ...] = (rtt_high, loss, ipv6)

@@ -84,6 +84,8 @@ def next_step(seen: Sequence[TrialEvidence], scope: Scope) -> Step | None:
     """None when enough is known, or enough was asked."""
     if len(seen) >= MAX_CONNECTIONS:
         return None
+    if _compares_families(seen):
+        return Step(trial=Trial.CLASSICAL if scope.classical else Trial.FULL, asks=0)
     made = Counter(trial.trial for trial in seen)
     kinds = [kind for kind in (_SECURE if scope.secure else _PLAIN) if _applies(kind, seen, scope)]
     for wanted in (_at_least, _at_most):
@@ -98,7 +100,9 @@ def planned(seen: Sequence[TrialEvidence], scope: Scope) -> int:
     made = Counter(trial.trial for trial in seen)
     kinds = [kind for kind in (_SECURE if scope.secure else _PLAIN) if _applies(kind, seen, scope)]
     left = sum(max(0, _at_most(kind, seen, scope) - made[kind]) for kind in kinds)
-    return min(len(seen) + left, max(MAX_CONNECTIONS, len(seen)))
+    # Between those of the other family, and so one less.
+    left += max(0, _TIMES - 1 - made[Trial.OTHER_FAMILY]) if _families_differ(seen) else 0
+    return min(len(seen) + left + _compares_families(seen), max(MAX_CONNECTIONS, len(seen)))
 
 
 def _applies(kind: Trial, seen: Sequence[TrialEvidence], scope: Scope) -> bool:
@@ -253,7 +257,7 @@ def _suspicious(kind: Trial, trials: list[TrialEvidence], seen: Sequence[TrialEv
     if kind is Trial.COMPRESSED:
         return any(shaken.certificate_compression is None for one in trials if (shaken := one.handshake) is not None)
     if kind is Trial.OTHER_FAMILY:
-        return _far_slower(trials, seen)
+        return _families_differ(seen)
     if kind is Trial.HTTP2:
         return any(map(_paused, trials)) or _waits_longer(trials, seen) or any(map(_closed, trials))
     return False
@@ -365,9 +369,21 @@ def _dawdles(trial: TrialEvidence) -> bool:
     return bool(trial.syn_retransmits) or took_us > _rtt_us(trial) + _DELAY_US
 
 
-def _far_slower(others: list[TrialEvidence], seen: Sequence[TrialEvidence]) -> bool:
+def _compares_families(seen: Sequence[TrialEvidence]) -> bool:
+    """Whether a connection of the usual family comes between two of the other: a queue that fills and empties makes any
+    way slower for a while."""
+    made = Counter(trial.trial for trial in seen)[Trial.OTHER_FAMILY]
+    return 0 < made < _TIMES and seen[-1].trial is Trial.OTHER_FAMILY and _families_differ(seen)
+
+
+def _families_differ(seen: Sequence[TrialEvidence]) -> bool:
+    """Whether over one family connections take much longer than over the other, once at least."""
     usual_us = min((one.connect_us for one in _of(seen, Trial.FULL) if one.connect_us is not None), default=None)
     if usual_us is None:
         return False
-    slow = usual_us * SLOWER_TIMES, usual_us + SLOWER_US
-    return any(one.connect_us is not None and one.connect_us > max(slow) for one in others)
+    others_us = (one.connect_us for one in _of(seen, Trial.OTHER_FAMILY))
+    return any(_far_slower(us, usual_us) or _far_slower(usual_us, us) for us in others_us if us is not None)
+
+
+def _far_slower(one_us: int, other_us: int) -> bool:
+    return one_us > max(SLOWER_TIMES * other_us, other_us + SLOWER_US)

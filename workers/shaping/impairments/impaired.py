@@ -29,6 +29,7 @@ BEHAVIOURS: Mapping[Impairment, type[Behaviour]] = {
     Impairment.FIRST_DATA_INSPECTION: middleboxes.FirstDataInspection,
 }
 _MAX_SERVERS = 4096
+_SERVERS_BYTES = 2
 
 
 class Way:
@@ -49,7 +50,8 @@ class Way:
 
 class Impaired:
     """A link with an impairment. To each server it is a way of its own, as if nobody else were on the link: what is
-    measured side by side neither keeps a radio awake for others nor uses up what is theirs.
+    measured side by side neither keeps a radio awake for others nor uses up what is theirs. Addresses that end alike
+    are those of one server, over IPv4 and IPv6: at the near end of a link both families share its queue.
     """
 
     def __init__(self, impairment: Impairment, seed: int) -> None:
@@ -70,8 +72,9 @@ class Impaired:
 
 
 def _server(passage: Passage) -> bytes:
-    """Its address; empty for what is neither TCP nor UDP."""
+    """The end of its address; empty for what is neither TCP nor UDP."""
     packet = parse_packet(passage.frame)
     if packet is None:
         return b""
-    return (packet.destination if passage.direction is Direction.UP else packet.source)[0]
+    address, _ = packet.destination if passage.direction is Direction.UP else packet.source
+    return address[-_SERVERS_BYTES:]

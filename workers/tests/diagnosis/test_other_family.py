@@ -66,6 +66,29 @@ def test_slower_means_half_as_much_again_and_thirty_milliseconds(ipv6_us: int, s
         assert findings[Id.IPV6_BROKEN_OR_SLOW].saving_us == 3 * (ipv6_us - 80_000)
 
 
+def by_turns(*trips_ms: int) -> ProbeEvidence:
+    """Three connections over IPv4, and then by turns over IPv6 and IPv4 with such round trips."""
+    made = [connection(Path(), Server()) if turn % 2 else other() for turn in range(len(trips_ms))]
+    turns = [
+        replace(trial, syn_rtt_us=1000 * trip_ms, tcp_connected=None, tcp_ended=None)
+        for trial, trip_ms in zip(made, trips_ms, strict=True)
+    ]
+    main = [connection(Path(), Server()) for _ in range(3)]
+    timed = [replace(trial, started_us=1_000_000 * number) for number, trial in enumerate((*main, *turns))]
+    return probe(timed, names=(BOTH,))
+
+
+def test_a_queue_that_fills_for_a_while_makes_no_family_slower() -> None:
+    """Connections over IPv4 right before and after are as slow."""
+    assert Id.IPV6_BROKEN_OR_SLOW not in found(path.RULES, by_turns(190, 195, 200, 190, 180))
+    assert Id.IPV6_BROKEN_OR_SLOW not in found(path.RULES, by_turns(190, 80, 190, 180, 170)), "full again"
+
+
+def test_a_slower_family_is_as_slow_when_asked_by_turns() -> None:
+    finding = found(path.RULES, by_turns(165, 82, 160, 80, 164))[Id.IPV6_BROKEN_OR_SLOW]
+    assert finding.saving_us == 3 * (160_000 - 82_000)
+
+
 def test_a_way_so_far_that_browsers_take_the_other_costs_what_they_wait() -> None:
     six = other(syn_rtt_us=340_000, tcp_connected=None, tcp_ended=None)
     assert found(path.RULES, both(six, six, six))[Id.IPV6_BROKEN_OR_SLOW].saving_us == 250_000

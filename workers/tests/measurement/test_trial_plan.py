@@ -254,6 +254,23 @@ def test_a_family_that_fails_is_tried_three_times() -> None:
     assert count(act)[Trial.OTHER_FAMILY] == 3
 
 
+@pytest.mark.parametrize("other_us", [3 * RTT_US, RTT_US // 8])
+@pytest.mark.parametrize("scope", [SCOPE, replace(SCOPE, secure=False), replace(SCOPE, classical=True)])
+def test_families_that_differ_are_asked_by_turns(scope: Scope, other_us: int) -> None:
+    """A queue that fills and empties makes any way slower for a while."""
+
+    def act(step: Step, number: int) -> TrialEvidence:
+        one = healthy(step, number)
+        return replace(one, connect_us=other_us) if step.trial is Trial.OTHER_FAMILY else one
+
+    steps, seen = play(act, scope)
+    own = Step(trial=Trial.CLASSICAL if scope.classical else Trial.FULL, asks=0)
+    other = Step(trial=Trial.OTHER_FAMILY, asks=0)
+    assert steps[-5:] == [other, own, other, own, other]
+    told = [planned(seen[:number], scope) for number in range(len(seen) - 4, len(seen) + 1)]
+    assert told == [len(seen)] * 5
+
+
 handshakes = st.none() | st.builds(
     Handshake,
     started_us=st.just(0),

@@ -81,8 +81,8 @@ class Estate:
         self._lab.server.call(lambda: netlink.add_address(INTERFACE, ip_interface(interface)))
 
     def _second(self, name: str) -> str:
-        """The site's IPv6 address, which has the last number of the other in it."""
-        return f"fd77::{self._addresses[name].rpartition('.')[2]}"
+        """The site's IPv6 address, which ends with the number of the other: to a link they are one server."""
+        return f"fd77::{int(self._addresses[name].rpartition('.')[2]):x}"
 
     def _sibling(self, name: str) -> str:
         """The site's other IPv4 address: these are counted from the end of the network."""
