@@ -39,7 +39,7 @@ def with_others() -> Iterator[int]:
         go_ahead(priority)
 
 
-def go_ahead(priority: int) -> None:
+def go_ahead(priority: int = _BEHIND_THE_MATRIX) -> None:
     """The calling thread and all that it starts, unless that is 0. Where it may not, it takes its turn."""
     if priority:
         with suppress(PermissionError):

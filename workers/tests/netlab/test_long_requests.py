@@ -19,7 +19,7 @@ from workers.tests.waiting import undisturbed
 
 pytestmark = pytest.mark.usefixtures("ahead")
 
-RTT_MS = 380
+RTT_MS = 160
 LONG = tuple(Header(name=f"x-{number}", value="y" * 4000) for number in range(12))
 SITES = {"http1": Served(conduct=Conduct()), "plain": Served(conduct=Conduct(), scheme="http")}
 
