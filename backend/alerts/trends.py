@@ -38,7 +38,9 @@ from backend.sites.models import Site
 BATCH = 20
 IDLE_S, BUSY_S = 2.0, 0.0
 _BATCHES = 50
-SHORTEST_LOOK_S, LONGEST_LOOK_S = 120.0, 600.0
+# Of pages too, which have a run every quarter of an hour: what one tells is told while it holds.
+_EVERY = timedelta(minutes=2)
+_EVERY_WITHOUT_RULES = timedelta(minutes=10)
 # What could not be looked at is tried again after this.
 PUT_OFF = timedelta(minutes=10)
 # A judge that was away catches up so far; what lies before is known to the detector's history all the same.
@@ -174,8 +176,7 @@ class TrendLook:
         """When to look again: at once where not everything was read."""
         if self._is_cut:
             return self._now
-        usual_s = min(max(self._row.interval_s / 2, SHORTEST_LOOK_S), LONGEST_LOOK_S)
-        return self._now + timedelta(seconds=usual_s if self._eyes else LONGEST_LOOK_S)
+        return self._now + (_EVERY if self._eyes else _EVERY_WITHOUT_RULES)
 
     @property
     def _is_another(self) -> bool:
@@ -195,6 +196,9 @@ class TrendLook:
             if track.told is not None:
                 yield self._end(eye, Resolution.PAUSED if self._is_off else Resolution.UNMEASURED)
             self._kept[eye.key] = kept | {"detector": self._stopped(eye, kept), "track": {}} if kept else {}
+            return
+        if self._is_idle(eye.metric, kept, track):
+            self._kept[eye.key] = kept
             return
         history, settings = self._past(eye), self._settings(eye)
         detector = Detector.from_state(settings, history, kept.get("detector", {}))
@@ -230,6 +234,11 @@ class TrendLook:
             resolution=self._resolution(event),
             confirms=event.kind is Kind.CONFIRMED,
         )
+
+    def _is_idle(self, metric: str, kept: Memory, track: Track) -> bool:
+        """Whether nothing has come and nothing is awaited: to wake a detector takes five milliseconds."""
+        asked = self._is_another or metric in self._memory.get("accept", ())
+        return bool(kept) and track == Track() and not (self._samples or asked or kept["detector"].get("episode"))
 
     def _has_waited(self, track: Track, rule: Rule) -> bool:
         """Whether what nobody was told of has lasted as long as the rule waits: no event says that it just goes on."""

@@ -1,5 +1,6 @@
 """Sites that become slower, from stored runs to what is told."""
 
+import json
 import random
 from collections.abc import Callable, Iterable
 from datetime import timedelta
@@ -297,6 +298,22 @@ def test_looks_that_come_late_find_the_same() -> None:
     site.look()
     tidy(site.world.now)
     assert told() == ["opened"]
+
+
+def test_what_a_page_tells_is_looked_at_within_two_minutes() -> None:
+    site = Site()
+    Monitor.objects.update(interval_s=900)
+    site.look()
+    assert Trend.objects.get().due_at - site.world.now == timedelta(minutes=2)
+
+
+def test_a_look_that_finds_nothing_new_leaves_all_as_it_is() -> None:
+    site = Site()
+    site.pass_time(60, usual)
+    before = json.loads(Trend.objects.get().memory)
+    site.look()
+    assert json.loads(Trend.objects.get().memory) == before
+    assert before["eyes"]
 
 
 def test_how_small_a_change_would_be_noticed_is_kept_for_the_page() -> None:
