@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 
 from backend.alerts.flapping import flip
 from backend.alerts.judgement.samples import Standing
@@ -112,9 +112,12 @@ def locked(incidents: "QuerySet[Incident]", *, skip_locked: bool = False) -> "Qu
 
 
 def close(incident: Incident, resolution: Resolution, *, at: datetime) -> None:
-    """Ends a locked incident with all its members; nothing is told here."""
-    Member.objects.filter(incident=incident, ended_at=None).update(ended_at=at)
-    incident.resolved_at, incident.resolution = max(at, incident.opened_at), resolution
+    """Ends a locked incident with all its members, as of when the last of them was over; nothing is told here."""
+    members = Member.objects.filter(incident=incident)
+    members.filter(ended_at=None).update(ended_at=at)
+    over_at = members.aggregate(at=Max("ended_at"))["at"] or at
+    incident.resolved_at, incident.resolution = max(over_at, incident.opened_at), resolution
+    incident.changed_at = at
     incident.flapping, incident.quiet_since, incident.remind_at = False, None, None
     incident.muted_until_recovery = False
     incident.save()
@@ -291,12 +294,12 @@ def _incident_for(change: Change, now: datetime) -> tuple[Incident, EventKind | 
 
 
 def _reopened(change: Change, at: datetime) -> Incident | None:
-    """What ended by itself less than twenty minutes ago has not ended."""
+    """What was seen to end by itself less than twenty minutes ago has not ended."""
     recent = Incident.objects.filter(
         organisation=change.scene.organisation_id,
         key=change.key,
         resolution__in=_BY_ITSELF,
-        resolved_at__gt=at - JOIN,
+        changed_at__gt=at - JOIN,
     )
     incident = locked(recent).order_by("-resolved_at").first()
     if incident is None:

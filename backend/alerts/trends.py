@@ -319,5 +319,5 @@ def state_of(event: Event, tell: str) -> State:
 def _standing(event: Event, eye: _Eye, history: StoredHistory) -> Standing:
     state = state_of(event, eye.rule.params["tell"])
     if state is State.OK:
-        return Standing(state=State.OK, since_us=to_us_of(event.at))
+        return Standing(state=State.OK, since_us=to_us_of(event.at if event.over_at is None else event.over_at))
     return explained(event, state, eye.metric, history)

@@ -159,8 +159,9 @@ class Detector:
                 return self._end(at)
             self._set_offsets()
         if episode.watch.is_gone:
+            back_at = episode.watch.back_at
             if episode.follow(at, self._facts):
-                return self._end(at)
+                return self._end(at, back_at)
             self._rebase()
             return [Event(kind=Kind.EASED, at=at, alert=episode.alert)]
         if found or own:
@@ -200,18 +201,19 @@ class Detector:
         self._rebase()
         return [Event(kind=Kind.CONFIRMED, at=at, alert=episode.alert)]
 
-    def _end(self, at: float) -> list[Event]:
+    def _end(self, at: float, over_at: float | None = None) -> list[Event]:
         assert self._episode is not None
-        return self._close(at, Kind.RESOLVED if self._episode.alert.confirmed_at else Kind.WENT_AWAY)
+        kind = Kind.RESOLVED if self._episode.alert.confirmed_at else Kind.WENT_AWAY
+        return self._close(at, kind, over_at)
 
-    def _close(self, at: float, kind: Kind) -> list[Event]:
+    def _close(self, at: float, kind: Kind, over_at: float | None = None) -> list[Event]:
         assert self._episode is not None
         alert, self._episode, self._ended_at = self._episode.alert, None, at
         if kind is not Kind.ACCEPTED and at - alert.change_at >= _LEAST_EXCLUDED_S:
             self._excluded.append((alert.change_from, at))
         self._fit_at = min(self._fit_at, at + HOUR_S)
         self._rebase()
-        return [Event(kind=kind, at=at, alert=alert)]
+        return [Event(kind=kind, at=at, alert=alert, over_at=over_at)]
 
     def _rebase(self) -> None:
         """Looks for further change from the present level."""

@@ -62,6 +62,10 @@ class Alert:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
+    """What became known at an instant. `over_at` is when the level of an alert that ends was back, where that is known;
+    to be sure takes longer."""
+
     kind: Kind
     at: float
     alert: Alert
+    over_at: float | None = None

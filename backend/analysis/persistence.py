@@ -16,11 +16,12 @@ _MOST = 12.0
 @dataclass(slots=True)
 class Watch:
     """`stays`: likelihood of the shift against none since the alert. `gone`: the same the other way round since its
-    last low, at `gone_since`."""
+    last low, at `gone_since`, behind which the first sample came at `back_at`."""
 
     stays: float
     gone: float
     gone_since: float
+    back_at: float = 0.0
 
     def add(self, at: float, deviation: float, size: float, noise: Noise) -> None:
         """Takes in a deviation from the baseline in the alert's direction, where the shift is `size` (both in standard
@@ -30,6 +31,8 @@ class Watch:
         step = gain * (max(-CLIP, min(CLIP, deviation)) - size / 2)
         # That the baseline itself lies too low must not make an alert last.
         self.stays = min(self.stays + step - gain * noise.uncertainty, _MOST)
+        if self.gone == 0:
+            self.back_at = at
         self.gone -= step
         if self.gone <= 0:
             self.gone, self.gone_since = 0.0, at

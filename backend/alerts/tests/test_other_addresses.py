@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from backend.alerts.models import Rule
+from backend.alerts.tests.slow_site import Site, slower, usual
 from backend.alerts.tests.test_hindsight import DAY, show
-from backend.alerts.tests.test_trends import Site, slower, usual
 from backend.alerts.tests.world import World, make_world, only_incident, put_run, titles, told
 from backend.cast import Member
 from backend.runs.models import Connection

@@ -1,106 +1,23 @@
 """Sites that become slower, from stored runs to what is told."""
 
 import json
-import random
-from collections.abc import Callable, Iterable
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
 
-from backend.alerts import trends
 from backend.alerts.actions.incidents import accept
 from backend.alerts.actions.rules import RuleSettings, change_rule
 from backend.alerts.models import Rule, Trend
 from backend.alerts.queries.sight import sight
-from backend.alerts.tests.world import World, make_world, only_incident, put_like, titles, told
+from backend.alerts.tests.slow_site import STEP, Site, slower, slower_in_sin, usual
+from backend.alerts.tests.world import only_incident, titles, told
 from backend.alerts.upkeep import tidy
+from backend.alerts.wording import length
 from backend.cast import Member
 from backend.runs.models import PendingRun, Run, Schedule
-from backend.runs.partitions import ensure_partitions
 from backend.sites.models import Deploy, Monitor
 
 pytestmark = pytest.mark.django_db
-
-STEP = timedelta(minutes=5)
-# What a run takes, by region and time since the beginning of the story.
-Wait = Callable[[str, timedelta], float]
-
-
-class Site:
-    """A site with four quiet days behind it, measured every five minutes from three regions."""
-
-    def __init__(self, wait: Wait | None = None, **options: object) -> None:
-        self.world: World = make_world(rules=["regression"])
-        Rule.objects.update(params={"metrics": ["ttfb_ms"], "min_change_pct": 5, "tell": "slowdown"} | options)
-        Monitor.objects.update(interval_s=300)
-        self._random = random.Random(7)
-        self.tls_us = 30_000
-        self.redirects_us = 0
-        self.began = self.world.now
-        ensure_partitions(self.began - timedelta(days=8))
-        self._put(range(-4 * 288, 0), wait or usual)
-        self.look()
-
-    def pass_time(self, minutes: int, wait: Wait, *, look: bool = True) -> None:
-        steps = minutes // 5
-        for _ in range(steps):
-            step = round((self.world.now - self.began) / STEP)
-            self._put([step], wait)
-            self.world.now += STEP
-            if look:
-                self.look()
-
-    def look(self) -> None:
-        Schedule.objects.update(next_at=self.world.now + timedelta(hours=1))
-        Trend.objects.update(due_at=self.world.now)
-        trends.step(lambda: self.world.now)
-
-    def _put(self, steps: Iterable[int], wait: Wait) -> None:
-        """The runs of these steps, those of the regions a third of a step after one another."""
-        drawn = [
-            (self.began + passed, region.pk, round(1000 * wait(region.code, passed) * self._noise()))
-            for step in steps
-            for position, region in enumerate(self.world.regions)
-            for passed in [step * STEP + position * STEP / 3 + timedelta(seconds=1)]
-        ]
-        at, regions, waits = (list(column) for column in zip(*drawn, strict=True))
-        columns = {
-            "scheduled_for": at,
-            "received_at": at,
-            "region_id": regions,
-            "wait_us": waits,
-            "ttfb_us": [28_000 + self.tls_us + self.redirects_us + wait_us for wait_us in waits],
-        }
-        run = Run(
-            run_id=uuid4(),
-            monitor_id=self.world.monitor.pk,
-            attempt=1,
-            kind="probe",
-            trigger="schedule",
-            outcome="measured",
-            dns_us=8_000,
-            connect_us=20_000,
-            tls_us=self.tls_us,
-            download_us=5_000,
-            **{name: values[0] for name, values in columns.items()},
-        )
-        put_like(run, **columns)
-
-    def _noise(self) -> float:
-        return self._random.lognormvariate(0, 0.05)
-
-
-def usual(region: str, passed: timedelta) -> float:
-    return 100.0
-
-
-def slower(region: str, passed: timedelta) -> float:
-    return 180.0
-
-
-def slower_in_sin(region: str, passed: timedelta) -> float:
-    return 200.0 if region == "sin" else 100.0
 
 
 def test_a_site_that_becomes_slower_everywhere_is_told_once_with_the_phase_and_the_deploy() -> None:
@@ -157,6 +74,35 @@ def test_its_recovery_is_told_once() -> None:
     site.pass_time(240, usual)
     assert told() == ["opened", "recovered"]
     assert not only_incident().is_open
+
+
+def test_it_is_over_when_it_was_quick_again_and_not_when_that_was_sure() -> None:
+    site = Site()
+    site.pass_time(90, slower)
+    quick_again = site.world.now
+    site.pass_time(240, usual)
+    incident = only_incident()
+    assert incident.resolved_at is not None
+    assert quick_again <= incident.resolved_at <= quick_again + STEP
+    assert incident.changed_at > incident.resolved_at, "it takes some runs to be sure"
+    assert [member.ended_at for member in incident.members.all()] == [incident.resolved_at]
+    assert length(incident.resolved_at - incident.opened_at) in titles()[-1]
+
+
+def test_what_comes_again_with_another_deploy_is_told_with_that_one() -> None:
+    site = Site()
+    for version in ("v42", "v43"):
+        Deploy.objects.create(
+            organisation=site.world.fleet.organisation, site=site.world.fleet.site, version=version, at=site.world.now
+        )
+        site.pass_time(60, slower)
+        while only_incident().is_open:
+            site.pass_time(5, usual)
+        site.pass_time(5, usual)
+    (member,) = only_incident().members.all()
+    assert told() == ["opened", "recovered", "opened", "recovered"]
+    assert any("v43" in sentence for sentence in member.facts["sentences"]), member.facts
+    assert not any("v42" in sentence for sentence in member.facts["sentences"])
 
 
 def test_when_it_is_quick_again_its_probes_look_whether_the_cause_is_gone() -> None:

@@ -84,6 +84,21 @@ def test_a_regression_that_is_taken_back_is_resolved_once() -> None:
     assert slow.ended_at == pytest.approx(START + AT + 6 * HOUR_S, abs=HOUR_S)
 
 
+@pytest.mark.parametrize("cv", [0.05, 0.1, 0.2])
+@pytest.mark.parametrize("factor", [1.4, 2.0])
+def test_it_was_over_when_the_level_was_back_however_long_it_took_to_be_sure(cv: float, factor: float) -> None:
+    over = AT + 6 * HOUR_S
+    off: list[float] = []
+    for seed in range(8):
+        samples = simulate(World(cv=cv, days=11), seed, [Step(at=AT, factor=factor, until=over)])
+        events = observe(Detector(SETTINGS, Recorded(samples)), samples)
+        (end,) = [event for event in events if event.kind is Kind.RESOLVED]
+        assert end.over_at is not None
+        assert end.over_at < end.at
+        off.append(end.over_at - (START + over))
+    assert np.median(np.abs(off)) <= SETTINGS.interval_s, off
+
+
 def test_a_level_that_stays_is_told_once_and_is_normal_after_a_week() -> None:
     alerts = watch(World(cv=0.1, days=28), 5, Step(at=AT, factor=1.4))
     shift = only(alerts)
