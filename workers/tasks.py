@@ -164,12 +164,13 @@ def _limit_the_end(worker: Any) -> None:
 
 def _hand_back(worker: Any) -> None:
     """Gives the messages of unfinished runs back to their queues and ends this process with what it still does."""
+    said = f"some runs were not over {FINISH_S:.0f} s after the signal"
     try:
-        log.warning("some runs were not over %.0f s after the signal: handed back", FINISH_S)
         worker.consumer.task_consumer.channel.qos.restore_unacked_once()
-    except Exception:
-        # Without a broker there is nobody to give them to; their leases lapse.
-        log.exception("runs could not be handed back")
+        log.warning("%s: handed back", said)
+    except Exception as error:
+        # Without a broker there is nobody to give them to.
+        log.warning("%s, and cannot be handed back (%r): their leases lapse", said, error)
     finally:
         logging.shutdown()
         os._exit(0)

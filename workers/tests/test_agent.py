@@ -300,6 +300,8 @@ def test_an_agent_ends_while_its_broker_is_away(agent: Agent, broker: Broker, se
     agent.process_of(request.run_id)
     broker.kill()
     assert agent.stop() == 0
+    assert "their leases lapse" in agent.log
+    assert "Traceback" not in agent.log, agent.log
     broker.start()
 
 
