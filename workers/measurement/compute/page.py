@@ -68,8 +68,42 @@ class Page:
     refused: Certificate | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Load:
+    """What DevTools and the log tell of a load, put together. `told` are all exchanges; `network` has the first."""
+
+    capture: PageCapture
+    events: PageEvents
+    told: Sequence[Exchange]
+    network: Network
+
+    @property
+    def is_truncated(self) -> bool:
+        return max(len(self.events.exchanges), len(self.told)) > MAX_ROWS or self.capture.events_dropped
+
+
 def compute_page(capture: PageCapture) -> Page:
     """The page of a capture. An empty capture gives an empty page."""
+    load = _load(capture)
+    measurement, network, log = _measurement(load), load.network, load.network.log
+    newest = _newest(capture, network.exchanges)
+    hop = None if newest is None else network.pairs.get(newest)
+    tried = [] if hop is None else _sockets(log, log.tries_of(hop))
+    ever = [] if hop is None else _sockets(log, log.all_tries_of(hop))
+    return Page(
+        measurement=measurement,
+        addresses=_addresses(load.events.exchanges, log),
+        newest=None if newest is None else measurement.waterfall.requests[newest],
+        waiting=None if hop is None or capture.told_us is None else waiting_of(hop, log, capture.told_us),
+        is_deaf_to_quic=_is_deaf_to_quic(ever),
+        ended_at=Stage.CONNECT if hop is None else ended_at(hop, tried),
+        tls_fault=next((socket.tls_fault for socket in reversed(tried) if socket.tls_fault is not None), None),
+        fell_silent=next((socket.fell_silent for socket in reversed(ever) if socket.quic), False),
+        refused=_refused(log, tried),
+    )
+
+
+def _load(capture: PageCapture) -> _Load:
     events = read_devtools(capture.events)
     kept: Sequence[Exchange] = events.exchanges[:MAX_ROWS]
     zero_us = kept[0].started_us if kept else 0
@@ -81,47 +115,43 @@ def compute_page(capture: PageCapture) -> Page:
     name_workers(kept, events.workers, events.unsent, all_told=not capture.events_dropped)
     pairs = {index: hop for index, hop in told.pairs.items() if index < len(kept)}
     network = Network(exchanges=kept, pairs=pairs, log=log, zero_us=zero_us, main_frame=capture.main_frame)
-    connections = connections_of(network)
-    document, body = _document(capture, kept), _body(capture)
-    found = [row(network, connections, index, capture.secret_headers) for index in range(len(kept))]
-    rows = tuple(with_preloads(with_places(found, document, body.starts), frozenset(capture.blocking)))
-    zero = zero_of(capture.events)
-    waterfall = Waterfall(
-        requests=rows,
-        connections=connections.all,
-        truncated=max(len(events.exchanges), len(told.exchanges)) > MAX_ROWS or capture.events_dropped,
-        watched_until_us=_since(capture.told_us, zero_us) if kept else None,
-    )
-    measurement = PageMeasurement(
+    return _Load(capture=capture, events=events, told=told.exchanges, network=network)
+
+
+def _measurement(load: _Load) -> PageMeasurement:
+    capture, network, zero = load.capture, load.network, zero_of(load.capture.events)
+    connections, document, body = connections_of(network), _document(capture, network.exchanges), _body(capture)
+    waterfall = _waterfall(load, connections, document, body.starts)
+    return PageMeasurement(
         waterfall=waterfall,
-        vitals=_vitals(capture, events, told.exchanges, zero_us),
+        vitals=_vitals(capture, load.events, load.told, network.zero_us),
         document=document,
         began_at=None if zero is None else zero.at,
         title=plain_or_none(capture.title, MAX_TITLE_CHARS),
         browser_version=capture.browser_version,
-        warnings=capture.warnings + _warnings(capture, log, waterfall),
-        pictures=pictures_of(capture, kept),
-        texts=texts_of(capture, kept),
+        warnings=capture.warnings + _warnings(capture, network.log, waterfall),
+        pictures=pictures_of(capture, network.exchanges),
+        texts=texts_of(capture, network.exchanges),
         hints=None if capture.hints is None else tuple(capture.hints),
         body_from=body.starts,
         shows_from=body.shows,
-        words_us=_words_us(capture, body.words_bytes, zero_us),
-        came_on_us=came_on_us(capture.pieces, *_with_connection(rows, connections, document), zero_us),
+        words_us=_words_us(capture, body.words_bytes, network.zero_us),
+        came_on_us=came_on_us(
+            capture.pieces, *_with_connection(waterfall.requests, connections, document), network.zero_us
+        ),
     )
-    newest = _newest(capture, kept)
-    hop = None if newest is None else pairs.get(newest)
-    tried = [] if hop is None else _sockets(log, log.tries_of(hop))
-    ever = [] if hop is None else _sockets(log, log.all_tries_of(hop))
-    return Page(
-        measurement=measurement,
-        addresses=_addresses(events.exchanges, log),
-        newest=None if newest is None else rows[newest],
-        waiting=None if hop is None or capture.told_us is None else waiting_of(hop, log, capture.told_us),
-        is_deaf_to_quic=_is_deaf_to_quic(ever),
-        ended_at=Stage.CONNECT if hop is None else ended_at(hop, tried),
-        tls_fault=next((socket.tls_fault for socket in reversed(tried) if socket.tls_fault is not None), None),
-        fell_silent=next((socket.fell_silent for socket in reversed(ever) if socket.quic), False),
-        refused=_refused(log, tried),
+
+
+def _waterfall(
+    load: _Load, connections: Connections, document: int | None, starts: tuple[int, int] | None
+) -> Waterfall:
+    capture, network = load.capture, load.network
+    found = [row(network, connections, index, capture.secret_headers) for index in range(len(network.exchanges))]
+    return Waterfall(
+        requests=tuple(with_preloads(with_places(found, document, starts), frozenset(capture.blocking))),
+        connections=connections.all,
+        truncated=load.is_truncated,
+        watched_until_us=_since(capture.told_us, network.zero_us) if network.exchanges else None,
     )
 
 
