@@ -8,22 +8,26 @@ from workers.shaping.settings import Direction
 
 Flow = tuple[int, tuple[bytes, int], tuple[bytes, int]]
 _MAX_FLOWS = 4096
+# What was silent for so long is forgotten, as such rules usually are: a port that is taken again is of another flow.
+_FORGOTTEN_NS = 10_000 * MS
 
 
 class _Flows:
-    """Until when the packets of each flow are held; the oldest are forgotten."""
+    """Until when the packets of each flow are held, and when its last one came; the oldest are forgotten."""
 
     def __init__(self) -> None:
-        self._until_ns: dict[Flow, int] = {}
+        self._known_ns: dict[Flow, tuple[int, int]] = {}
 
     def leaves_ns(self, packet: Packet, due_ns: int, new_ns: int) -> int:
         """When a packet leaves: the first of its flow after `new_ns`, those behind it not before that one."""
         flow = (packet.protocol, packet.source, packet.destination)
-        if flow not in self._until_ns:
-            self._until_ns[flow] = due_ns + new_ns
-            if len(self._until_ns) > _MAX_FLOWS:
-                del self._until_ns[next(iter(self._until_ns))]
-        return max(due_ns, self._until_ns[flow])
+        until_ns, latest_ns = self._known_ns.pop(flow, (0, -_FORGOTTEN_NS))
+        if due_ns - latest_ns >= _FORGOTTEN_NS:
+            until_ns = due_ns + new_ns
+        self._known_ns[flow] = (until_ns, due_ns)
+        if len(self._known_ns) > _MAX_FLOWS:
+            del self._known_ns[next(iter(self._known_ns))]
+        return max(due_ns, until_ns)
 
 
 class FlowSetUp(Behaviour):

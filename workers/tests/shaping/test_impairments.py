@@ -1,5 +1,6 @@
 """Impairments on a made-up clock: when each packet leaves, and what holds whatever comes."""
 
+import struct
 from collections.abc import Iterable, Iterator
 from itertools import product
 from math import inf
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from workers.shaping.impairments.behaviour import Passage
 from workers.shaping.impairments.impaired import BEHAVIOURS, Impaired, Way
 from workers.shaping.link import Departures, Link
-from workers.shaping.packets import ACK, SYN
+from workers.shaping.packets import ACK, SYN, TCP
 from workers.shaping.settings import QUEUE_BYTES, Direction, Impairment, LinkSettings
 from workers.tests.shaping.frames import datagram, frame
 from workers.tests.shaping.test_link import World
@@ -180,6 +181,12 @@ def test_a_rule_for_a_flow_is_made_once_in_each_direction() -> None:
     assert crossed(box, [(UP, frame(payload=100), 200), (DOWN, data(), 201), (UP, datagram(), 202)]) == [0, 0, 40]
 
 
+def test_a_flow_that_was_silent_for_ten_seconds_is_a_new_one() -> None:
+    box = way(Impairment.FLOW_SET_UP)
+    packets = [(UP, datagram(), 0), (UP, datagram(), 9_000), (UP, datagram(), 18_000), (UP, datagram(), 28_000)]
+    assert crossed(box, packets) == [40, 0, 0, 40]
+
+
 def test_only_what_a_client_says_first_is_looked_into_and_the_rest_stays_behind_it() -> None:
     box = way(Impairment.FIRST_DATA_INSPECTION)
     assert crossed(box, [(UP, frame(flags=SYN), 0), (UP, frame(), 20)]) == [0, 0]
@@ -198,6 +205,18 @@ def test_each_server_has_a_way_of_its_own() -> None:
     there = here[:26] + b"\x0a\x4d\x00\x09" + here[30:]
     assert crossed(link, [(DOWN, here, 0)] * 14)[-1] == inf
     assert crossed(link, [(DOWN, there, 0)] * 14) == [0] * 13 + [inf]
+
+
+def test_both_families_of_a_server_share_its_way() -> None:
+    link = Impaired(Impairment.POLICER, seed=1)
+    assert crossed(link, [(DOWN, data(), 0)] * 13 + [(DOWN, over_ipv6(data()), 0)])[-2:] == [0, inf]
+
+
+def over_ipv6(packet: bytes) -> bytes:
+    """The same from and to addresses that end alike."""
+    ethernet, server, client, segment = packet[:12], packet[26:30], packet[30:34], packet[34:]
+    addresses = b"".join(b"\xfd\x77" + bytes(12) + address[-2:] for address in (server, client))
+    return ethernet + struct.pack("!HIHBB", 0x86DD, 6 << 28, len(segment), TCP, 64) + addresses + segment
 
 
 def test_a_link_adds_its_impairment_to_its_numbers_and_counts_what_it_loses() -> None:
