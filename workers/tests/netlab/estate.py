@@ -73,14 +73,14 @@ class Estate:
             self._give(f"{address}/24")
         for name, site in self._sites.items():
             if site.second is not None and site.second.hears:
-                self._give(f"{self._second(name)}/64")
+                self._give(f"{self.second(name)}/64")
             if site.sibling is not None:
                 self._give(f"{self._sibling(name)}/24")
 
     def _give(self, interface: str) -> None:
         self._lab.server.call(lambda: netlink.add_address(INTERFACE, ip_interface(interface)))
 
-    def _second(self, name: str) -> str:
+    def second(self, name: str) -> str:
         """The site's IPv6 address, which ends with the number of the other: to a link they are one server."""
         return f"fd77::{int(self._addresses[name].rpartition('.')[2]):x}"
 
@@ -95,7 +95,7 @@ class Estate:
         sites = []
         for name, site in self._sites.items():
             if isinstance(site.conduct, NginxConduct):
-                seconds = (self._second(name),) if site.second is not None and site.second.answers else ()
+                seconds = (self.second(name),) if site.second is not None and site.second.answers else ()
                 place = Place(address=self._addresses[name], also=seconds)
                 sites.append(NginxSite(conduct=_advertised(site), place=place, chain=self._chain(name)))
         if sites:
@@ -155,7 +155,7 @@ class Estate:
 
     def _entry(self, name: str) -> Entry:
         site = self._sites[name]
-        second = "" if site.second is None else self._second(name)
+        second = "" if site.second is None else self.second(name)
         four = self._addresses[name] if site.sibling is None else f"{self._addresses[name]} {self._sibling(name)}"
         https = '1 . alpn="h3,h2"' if site.quic else ""
         return Entry(naming=site.naming, a=four, aaaa=second, https=https)

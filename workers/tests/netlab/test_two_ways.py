@@ -29,8 +29,6 @@ NEAR_MS, FAR_MS, THINK_MS = 60, 120, 50
 # More than the first window holds, also when each packet of the handshake has made it larger, and less than two do.
 BODY_BYTES = 30_000
 AT_ONCE = 5
-# The estate's second site.
-ORIGIN_ADDRESS = "[fd77::21]:443"
 CDN = Served(conduct=Conduct(newest="TLSv1.2", think_s=(THINK_MS / 1000,), body_bytes=BODY_BYTES))
 # Its first record can only be read with the second flight: that is no slow beginning.
 ORIGIN = Served(conduct=NginxConduct(body_bytes=BODY_BYTES, buffer="16k"), second=SecondAddress())
@@ -41,7 +39,8 @@ def test_a_near_server_that_thinks_and_one_that_is_far_are_each_told_with_what_t
     with Lab(rtt_ms=NEAR_MS, rtt6_ms=FAR_MS) as lab:
         folder, vault = Path(mkdtemp(dir=tmp_path)), Vault(Path(mkdtemp(dir=tmp_path)))
         estate = Estate(lab, vault, folder, {"cdn": CDN, "origin": ORIGIN})
-        comparison = compare(_pairs(lab, estate.url("cdn"), estate.url("origin")))
+        target = PairTarget(url=estate.url("origin"), address=f"[{estate.second('origin')}]:443")
+        comparison = compare(_pairs(lab, estate.url("cdn"), target))
     verdict, again = comparison.cold, comparison.reused
     apart_ms = FAR_MS - NEAR_MS
     costs, costs_again = _costs_ms(verdict), _costs_ms(again)
@@ -61,10 +60,9 @@ def _costs_ms(verdict: PairVerdict) -> dict[str, float]:
     return {reason.id: (reason.difference_us or 0) / 1000 for reason in verdict.reasons}
 
 
-def _pairs(lab: Lab, cdn: str, origin: str) -> list[PairRun]:
+def _pairs(lab: Lab, cdn: str, origin: PairTarget) -> list[PairRun]:
     """The origin is asked over IPv6, which is the longer way here."""
-    target = PairTarget(url=origin, address=ORIGIN_ADDRESS)
-    request = build_request(url=cdn, kind=Kind.PAIR, other=target, timeout_us=30_000_000)
+    request = build_request(url=cdn, kind=Kind.PAIR, other=origin, timeout_us=30_000_000)
 
     def ask(_: int) -> PairRun:
         outcome = engine.pair(replace(request, run_id=uuid4()))
