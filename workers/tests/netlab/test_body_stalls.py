@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("ahead")
 
 RTT_MS = 80
 _WHOLE = Conduct(body_bytes=40_000)
-_AT_ONCE = 3
+_AT_ONCE = 2
 
 
 @dataclass(frozen=True, slots=True)
