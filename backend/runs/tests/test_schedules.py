@@ -88,8 +88,13 @@ def _reconcile_all_and_go() -> Changes:
 
 
 def _somebody_waits() -> bool:
+    """In this database: others are of tests beside this one. A transaction sees connections as they were first."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
+            " WHERE NOT l.granted AND a.datname = current_database())"
+        )
         (waits,) = cursor.fetchone() or (False,)
     return bool(waits)
 
