@@ -12,7 +12,7 @@ from workers.diagnosis.weighing import ASKED, LEAST_SEEN, fact, jitter_us, ms_of
 from workers.measurement.evidence import Depth, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
-from workers.measurement.thresholds import SLOWER_TIMES, SLOWER_US
+from workers.measurement.thresholds import is_far_slower
 
 # Farther than this is told, and with high severity. A server that is near is taken to be 30 ms away.
 FAR_US, VERY_FAR_US = 100_000, 200_000
@@ -238,7 +238,7 @@ def _slower(case: Case, six: list[TrialEvidence], four: list[TrialEvidence]) -> 
         yield NotJudged(id=id, reason=NotJudgedReason.LOSS)
         return
     pairs = [(trip.took_us, _around_us(trip, near)) for trip in far]
-    slow = [(far_us, near_us) for far_us, near_us in pairs if _is_far_slower(far_us, near_us)]
+    slow = [(far_us, near_us) for far_us, near_us in pairs if is_far_slower(far_us, near_us)]
     if not slow or len(slow) < len(far):
         return
     if len(slow) < LEAST_SEEN or len(near) < LEAST_SEEN:
@@ -266,10 +266,6 @@ def _around_us(trip: _Trip, others: Sequence[_Trip]) -> int:
     before = [other for other in others if other.started_us <= trip.started_us]
     after = [other for other in others if other.started_us > trip.started_us]
     return max(other.took_us for other in (*before[-1:], *after[:1]))
-
-
-def _is_far_slower(far_us: int, near_us: int) -> bool:
-    return far_us > max(SLOWER_TIMES * near_us, near_us + SLOWER_US)
 
 
 def _round_trips(case: Case) -> int:

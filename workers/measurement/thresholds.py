@@ -15,5 +15,9 @@ LARGE_CHAIN_BYTES = 4_096
 # A QUIC server sends three times what it has received before it knows the client's address (RFC 9000, 8.1): of a client
 # that says hello in one datagram of 1,200 bytes, and of browsers, whose hello with a hybrid key share takes two.
 QUIC_FIRST_FLIGHT_BYTES, BROWSERS_QUIC_FLIGHT_BYTES = 3_600, 7_200
-# So many times as long, and so much longer, is one way slower than another.
-SLOWER_TIMES, SLOWER_US = 1.5, 30_000
+_SLOWER_TIMES, _SLOWER_US = 1.5, 30_000
+
+
+def is_far_slower(one_us: float, other_us: float) -> bool:
+    """Whether one way is slower than another: so many times as long, and so much longer."""
+    return one_us > max(_SLOWER_TIMES * other_us, other_us + _SLOWER_US)

@@ -15,8 +15,7 @@ from workers.measurement.thresholds import (
     LARGE_CHAIN_BYTES,
     MIN_RTT_US,
     QUIC_FIRST_FLIGHT_BYTES,
-    SLOWER_TIMES,
-    SLOWER_US,
+    is_far_slower,
 )
 from workers.measurement.tls_records import TLS13
 
@@ -382,8 +381,4 @@ def _families_differ(seen: Sequence[TrialEvidence]) -> bool:
     if usual_us is None:
         return False
     others_us = (one.connect_us for one in _of(seen, Trial.OTHER_FAMILY))
-    return any(_far_slower(us, usual_us) or _far_slower(usual_us, us) for us in others_us if us is not None)
-
-
-def _far_slower(one_us: int, other_us: int) -> bool:
-    return one_us > max(SLOWER_TIMES * other_us, other_us + SLOWER_US)
+    return any(is_far_slower(us, usual_us) or is_far_slower(usual_us, us) for us in others_us if us is not None)

@@ -29,6 +29,7 @@ BEHAVIOURS: Mapping[Impairment, type[Behaviour]] = {
     Impairment.FIRST_DATA_INSPECTION: middleboxes.FirstDataInspection,
 }
 _MAX_SERVERS = 4096
+# By so much of the end of their addresses servers are told apart, whatever the family.
 _SERVERS_BYTES = 2
 
 
