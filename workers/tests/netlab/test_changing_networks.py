@@ -22,7 +22,7 @@ from workers.tests.shapes.browsing import ShapeLab, shape_lab
 from workers.tests.shapes.site import Reply, Shape, page, script
 from workers.tests.waiting import wait_for
 
-_URL, _SCRIPT, _SCRIPT_MS = "https://two.test/", "https://two.test/a.js", 1_500
+_URL, _SCRIPT, _SCRIPT_MS = "https://two.test/", "https://two.test/a.js", 3_000
 _SITE = Shape(
     url=_URL,
     replies={_URL: Reply(body=page("<p>text<script src=a.js></script>")), _SCRIPT: script(after_ms=_SCRIPT_MS)},
