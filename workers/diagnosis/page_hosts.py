@@ -9,6 +9,9 @@ from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request, ServedFrom
 from workers.measurement.web_address import host_of
 
+# Connections of these protocols carry one request at a time.
+ONE_AT_A_TIME = frozenset({"http/1.0", "http/1.1"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageHost:

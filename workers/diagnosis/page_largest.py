@@ -9,16 +9,15 @@ from workers.diagnosis import page_line
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
-from workers.diagnosis.page_hosts import opening_us, ready_us
+from workers.diagnosis.page_hosts import ONE_AT_A_TIME, opening_us, ready_us
 from workers.diagnosis.page_largest_paint import LargestPaint
+from workers.diagnosis.page_windows import growing_us
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
 from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag
 from workers.measurement.web_address import host_of
 
 # Found so much later than a hint in the document's head would have let it be.
 MIN_LATE_US = 100_000
-# Connections of these protocols carry one request at a time.
-_ONE_AT_A_TIME = frozenset({"http/1.0", "http/1.1"})
 
 
 def late(case: PageCase) -> Verdicts:
@@ -51,13 +50,13 @@ def late(case: PageCase) -> Verdicts:
 
 
 def _certain_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
-    """How much sooner a hint certainly brings the picture to its place, after the connection that it found open, and
-    that it would have had to wait for.
+    """How much sooner a hint certainly brings the picture to its place, after the connection that it found open and
+    would have had to wait for, and over a window that had not grown yet.
 
     What no script made a place for is shown no sooner than the parser comes to its place, and what holds the parser up
     (a script, a style sheet, a document that trickles) holds up the picture too.
     """
-    sooner_us = max(0, late_us - _opening_us(case, largest.asked))
+    sooner_us = max(0, late_us - _opening_us(case, largest.asked) - growing_us(case, largest.row))
     sooner_us = page_line.sooner_us(largest.row, case.page.waterfall.requests, sooner_us)
     if _is_named_by_script(case, largest.asked):
         return sooner_us
@@ -93,7 +92,7 @@ def _another_connection_us(case: PageCase, asked: Request, hint_us: int) -> int:
     at work. Either the picture waits for that, or what it took the connection from, and then maybe all that is painted.
     """
     connection = case.connection_of(asked)
-    if connection is None or asked.protocol not in _ONE_AT_A_TIME or case.waited_us(asked):
+    if connection is None or asked.protocol not in ONE_AT_A_TIME or case.waited_us(asked):
         return 0
     is_at_work = any(
         row.connection == asked.connection

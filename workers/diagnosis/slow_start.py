@@ -13,9 +13,9 @@ FIRST_FLIGHT_BYTES = USUAL_WINDOW * USUAL_MSS_BYTES
 AT_ONCE_RTT, _AT_ONCE_LINK = 0.15, 1.5
 
 
-def further_flights(count_bytes: float) -> int:
-    """Round trips after the first flight until so many bytes have come."""
-    return max(0, ceil(log2(count_bytes / FIRST_FLIGHT_BYTES + 1)) - 1)
+def further_flights(count_bytes: float, window_bytes: float = FIRST_FLIGHT_BYTES) -> int:
+    """Round trips after the first flight until so many bytes have come, where the first may be so large."""
+    return max(0, ceil(log2(count_bytes / window_bytes + 1)) - 1)
 
 
 def rounds(size_bytes: int, mss: int, window: int = USUAL_WINDOW) -> int:
