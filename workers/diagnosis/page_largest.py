@@ -13,51 +13,81 @@ from workers.diagnosis.page_hosts import ONE_AT_A_TIME, opening_us, ready_us
 from workers.diagnosis.page_largest_paint import LargestPaint
 from workers.diagnosis.page_windows import growing_us
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
-from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag
+from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag, ServedFrom
 from workers.measurement.web_address import host_of
 
-# Found so much later than a hint in the document's head would have let it be.
+# Asked for so much later than a hint in the document's head would have let it be.
 MIN_LATE_US = 100_000
 
 
 def late(case: PageCase) -> Verdicts:
     """page.lcp_late: the browser learnt late that it needs the largest picture."""
-    largest, hint_us = case.largest, case.hint_us
-    if largest is None or not largest.is_picture or hint_us is None or largest.asked_us - hint_us < MIN_LATE_US:
+    largest = case.largest
+    if largest is not None and largest.is_picture:
+        yield from _found_late(case, largest, FindingId.PAGE_LCP_LATE, _certain_us)
+
+
+def font_late(case: PageCase) -> Verdicts:
+    """page.font_late: or a font of the largest text. Where strangers keep one is theirs to change, and no hint's."""
+    largest = case.largest
+    if largest is not None and _is_own_font(case, largest):
+        yield from _found_late(case, largest, FindingId.PAGE_FONT_LATE, _comes_sooner_us)
+
+
+def _found_late(
+    case: PageCase, largest: LargestPaint, id: FindingId, certain: Callable[[PageCase, LargestPaint, int], int]
+) -> Verdicts:
+    """Told as far as what is certainly gained of so much lateness is worth it."""
+    late_us = _late_us(case, largest)
+    if late_us < MIN_LATE_US:
         return
-    late_us = largest.asked_us - hint_us
     is_clear = largest.sure and largest.prompt
     if is_clear and largest.gain_us(late_us) < MEDIUM_US:
         return
-    certain_us, another_us = _certain_us(case, largest, late_us), _another_connection_us(case, largest.asked, hint_us)
+    certain_us, another_us = certain(case, largest, late_us), _another_connection_us(case, largest.asked)
     if not is_clear or largest.gain_us(certain_us) - another_us < MEDIUM_US:
-        yield unjudged(FindingId.PAGE_LCP_LATE)
+        yield unjudged(id)
         return
-    initiator = largest.asked.initiator_url
     yield told(
-        FindingId.PAGE_LCP_LATE,
+        id,
         (largest.row,),
         largest.claim(certain_us) - another_us,
         evidence=facts(
             lcp_ms=in_ms(case.page.vitals.lcp_us),
             asked_at_ms=in_ms(largest.asked_us),
-            could_be_asked_at_ms=in_ms(hint_us),
-            asked_by=initiator,
+            could_be_asked_at_ms=in_ms(case.hint_us),
+            asked_by=largest.asked.initiator_url,
             element=case.page.vitals.lcp_element,
             priority=largest.row.priority,
         ),
     )
 
 
+def _late_us(case: PageCase, largest: LargestPaint) -> int:
+    """How much later than with a hint in the document's head it was asked for; 0 where that is not known."""
+    return 0 if case.hint_us is None else max(0, largest.asked_us - case.hint_us)
+
+
+def _is_own_font(case: PageCase, largest: LargestPaint) -> bool:
+    """What a hint had asked for comes out of the browser's memory."""
+    is_font = not largest.is_picture and largest.row.served_from is ServedFrom.NETWORK
+    return is_font and not case.is_third_party(largest.row)
+
+
+def _comes_sooner_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
+    """How much sooner a hint has it come, after the connection that it found open and would have had to wait for, and
+    over a window that had not grown yet."""
+    sooner_us = max(0, late_us - _opening_us(case, largest.asked) - growing_us(case, largest.row))
+    return page_line.sooner_us(largest.row, case.page.waterfall.requests, sooner_us)
+
+
 def _certain_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
-    """How much sooner a hint certainly brings the picture to its place, after the connection that it found open and
-    would have had to wait for, and over a window that had not grown yet.
+    """How much sooner a hint certainly brings the picture to its place.
 
     What no script made a place for is shown no sooner than the parser comes to its place, and what holds the parser up
     (a script, a style sheet, a document that trickles) holds up the picture too.
     """
-    sooner_us = max(0, late_us - _opening_us(case, largest.asked) - growing_us(case, largest.row))
-    sooner_us = page_line.sooner_us(largest.row, case.page.waterfall.requests, sooner_us)
+    sooner_us = _comes_sooner_us(case, largest, late_us)
     if _is_named_by_script(case, largest.asked):
         return sooner_us
     return max(0, min(sooner_us, (largest.row.timing.end_us or 0) - _reached_us(case, largest.asked)))
@@ -87,7 +117,7 @@ def _stops_before(case: PageCase, row: Request, asked: Request) -> bool:
     return row.blocking in (Blocking.RENDERING, Blocking.PARSER) and not is_behind
 
 
-def _another_connection_us(case: PageCase, asked: Request, hint_us: int) -> int:
+def _another_connection_us(case: PageCase, asked: Request) -> int:
     """What opening another connection to a name that is known by then takes, where a hint would meet the picture's own
     at work. Either the picture waits for that, or what it took the connection from, and then maybe all that is painted.
     """
@@ -97,7 +127,7 @@ def _another_connection_us(case: PageCase, asked: Request, hint_us: int) -> int:
     is_at_work = any(
         row.connection == asked.connection
         and row.timing.start_us < asked.timing.start_us
-        and (row.timing.end_us or 0) > hint_us
+        and (row.timing.end_us or 0) > (case.hint_us or 0)
         for row in case.page.waterfall.requests
     )
     looked_up_us = 0 if connection.dns is None else connection.dns.duration_us
@@ -123,7 +153,7 @@ def _is_named_by_script(case: PageCase, asked: Request) -> bool:
 def preconnect(case: PageCase) -> Verdicts:
     """page.preconnect_missing: a paint waited for a connection that a hint would have opened before. One a host.
 
-    Where the largest picture was found late, a hint for the picture itself opens its connection too.
+    Where the largest picture was found late, or a font of the site's own, a hint for that opens its connection too.
     """
     if case.hint_us is None or case.document is None:
         return
@@ -159,7 +189,7 @@ def _before_largest(case: PageCase, hint_us: int) -> Iterator[_Waiting]:
         return
     rows = case.page.waterfall.requests
     sooner_us = page_line.sooner_us(largest.row, rows, _sooner_us(case, largest.row, hint_us))
-    is_late = largest.is_picture and largest.asked_us - hint_us >= MIN_LATE_US
+    is_late = (largest.is_picture or _is_own_font(case, largest)) and _late_us(case, largest) >= MIN_LATE_US
     if not is_late and largest.gain_us(sooner_us) >= MEDIUM_US:
         host = host_of(largest.row.url)
         yield _Waiting(host=host, rows=[largest.row], claim=partial(largest.claim, sooner_us))

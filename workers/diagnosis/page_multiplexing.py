@@ -1,4 +1,4 @@
-"""Rules on connections: hosts that hold the first paint up, and multiplexing that is lost."""
+"""Rules on connections: hosts that hold a paint up, and multiplexing that is lost."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,6 +7,7 @@ from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import HIGH_US, MEDIUM_US, PageCase, numbers_of, severity, unjudged
 from workers.diagnosis.page_hosts import PageHost, full_handshakes, hosts_of, opening_us, ready_us, trip_us
 from workers.diagnosis.page_one_connection import sooner_over_one_us
+from workers.diagnosis.page_windows import moved_us
 from workers.measurement.connection import Connection
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, Severity
 from workers.measurement.web_address import host_of
@@ -34,7 +35,7 @@ def hosts(case: PageCase) -> Verdicts:
 
 
 def _connections(case: PageCase, host: PageHost, *, another: bool) -> Iterator[Finding | NotJudged]:
-    """A host of its own that the first paint waits for, or more handshakes than its protocol needs."""
+    """A host of its own that a paint waits for, or more handshakes than its protocol needs."""
     extra = [
         one
         for protocol, most in _HANDSHAKES.items()
@@ -44,17 +45,17 @@ def _connections(case: PageCase, host: PageHost, *, another: bool) -> Iterator[F
     ]
     far = another and host.opening_us > MIN_OPENING_US and host.name not in case.hinted
     sooner = case.sooner_without(host.connections) if far else _over_first(case, extra, host)
-    held_us = case.paint.gain_us(sooner) if far or extra else 0
-    if not held_us and not extra:
-        if far and not case.paint.sure and any(map(case.paint.waits_for, host.requests)):
+    held_us = case.paint.claim(sooner) if far or extra else 0
+    largest_us = _largest_us(case, host) if far and not held_us else 0
+    if not held_us and not largest_us and not extra:
+        if far and _may_hold(case, host):
             yield unjudged(FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX)
         return
-    case.paint.claim(sooner)
     yield Finding(
         id=FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX,
-        severity=severity(held_us),
+        severity=severity(held_us or largest_us),
         confidence=Confidence.MEDIUM,
-        saving_us=held_us,
+        saving_us=held_us or largest_us,
         host=host.name,
         rows=numbers_of(host.requests),
         evidence=facts(
@@ -65,8 +66,26 @@ def _connections(case: PageCase, host: PageHost, *, another: bool) -> Iterator[F
             first_connection_ms=in_ms(host.opening_us),
             all_connections_ms=in_ms(sum(map(opening_us, host.connections))),
             blocks_rendering=held_us > 0,
+            lcp_ms=in_ms(case.page.vitals.lcp_us) if largest_us else None,
         ),
     )
+
+
+def _largest_us(case: PageCase, host: PageHost) -> int:
+    """What the largest picture, which waited for the host's connection, gains over the document's; nobody else does."""
+    largest, onto = case.largest, None if case.document is None else case.connection_of(case.document)
+    if largest is None or onto is None or largest.asked is not largest.row or largest.row not in host.requests:
+        return 0
+    sooner_us = moved_us(case, largest.row, onto)
+    return largest.claim(sooner_us) if largest.gain_us(sooner_us) >= MEDIUM_US else 0
+
+
+def _may_hold(case: PageCase, host: PageHost) -> bool:
+    """Whether a paint may have waited for the host's connection, which cannot be told."""
+    largest = case.largest
+    if largest is not None and not largest.sure and largest.row in host.requests and case.waited_us(largest.row):
+        return True
+    return not case.paint.sure and any(map(case.paint.waits_for, host.requests))
 
 
 def _was_made_to(case: PageCase, protocol: str) -> bool:

@@ -27,6 +27,7 @@ RULES: tuple[Callable[[PageCase], Verdicts], ...] = (
     page_bytes.uncompressed,
     page_rendering.blocking,
     page_largest.late,
+    page_largest.font_late,
     page_parser.held,
     page_largest.preconnect,
     page_bytes.oversized,

@@ -78,6 +78,7 @@ class FindingId(StrEnum):
     PAGE_THIRD_PARTY_BLOCKING = "page.third_party_blocking"
     PAGE_LCP_LATE = "page.lcp_late"
     PAGE_LCP_HELD = "page.lcp_held"
+    PAGE_FONT_LATE = "page.font_late"
     PAGE_PRECONNECT_MISSING = "page.preconnect_missing"
     PAGE_UNCOMPRESSED = "page.uncompressed"
     PAGE_UNCACHED = "page.uncached"

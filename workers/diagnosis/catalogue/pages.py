@@ -57,6 +57,19 @@ ENTRIES: Mapping[FindingId, Entry] = {
         ),
         counts=Counts.NEW_VISIT,
     ),
+    FindingId.PAGE_FONT_LATE: Entry(
+        title="The font of the largest text is found late",
+        explanation=(
+            "The largest text stayed invisible until its font had come, which the browser asked for only when a style "
+            "sheet had named it and the text needed it. A hint in the head of the document is read with its first "
+            "bytes."
+        ),
+        advice=(
+            "Preload the font in the head of the document, with crossorigin even where it comes from the page's own "
+            "host, as fonts are asked for so. With font-display: swap or optional the text does not wait for it."
+        ),
+        counts=Counts.NEW_VISIT,
+    ),
     FindingId.PAGE_PRECONNECT_MISSING: Entry(
         title="A connection is opened late",
         explanation=(

@@ -292,6 +292,9 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         html='<img src="/hero.webp" fetchpriority="high">  (without loading="lazy")\n'
         '<link rel="preload" as="image" href="/hero.webp" fetchpriority="high">  (where styles or scripts name it)'
     ),
+    FindingId.PAGE_FONT_LATE: _settings(
+        html='<link rel="preload" as="font" type="font/woff2" href="/text.woff2" crossorigin>'
+    ),
     FindingId.PAGE_LCP_HELD: _settings(html='<script src="/app.js" defer></script>'),
     FindingId.PAGE_UNCOMPRESSED: _settings(
         nginx="gzip on; gzip_vary on; gzip_proxied any;\n" + "\n    ".join(("gzip_types", *_TEXTS)) + ";",

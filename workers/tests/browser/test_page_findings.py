@@ -10,7 +10,7 @@ from workers.measurement.finding import FindingId
 from workers.tests.browser.conftest import Load, measured
 from workers.tests.browser.sites import picture
 from workers.tests.browser.slow_site import Slow, noise, slowly_serving
-from workers.tests.browser.test_page_twins import at_port, html, styles
+from workers.tests.browser.twin_pages import at_port, html, styles
 from workers.tests.waiting import undisturbed
 
 TEXT = "<h1>Hello</h1><p>Words to be painted first.</p>"

@@ -9,7 +9,7 @@ from workers.measurement.finding import Finding, FindingId
 from workers.measurement.messages import PageMeasurement
 from workers.tests.browser.conftest import Load
 from workers.tests.browser.slow_site import Slow
-from workers.tests.browser.test_page_twins import JITTER_US, ROUNDS, html, loaded
+from workers.tests.browser.twin_pages import JITTER_US, ROUNDS, html, loaded
 from workers.tests.second_tries import measured_again
 
 _OURS, _THEIRS = FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_THIRD_PARTY_BLOCKING

@@ -10,54 +10,61 @@ import pytest
 
 from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.waterfall import Blocking
-from workers.tests.browser.conftest import Load, measured
+from workers.tests.browser.conftest import Load
 from workers.tests.browser.sites import picture
-from workers.tests.browser.slow_site import Slow, noise, slowly_serving
+from workers.tests.browser.slow_site import Slow, noise
+from workers.tests.browser.twin_pages import (
+    APPLICATION,
+    HEAD,
+    JITTER_US,
+    KEPT,
+    ROUNDS,
+    SLOW_SCRIPT,
+    SLOW_STYLES,
+    TEXT,
+    html,
+    in_pieces,
+    loaded,
+    styles,
+)
 from workers.tests.diagnosis.page_sketch import told
 from workers.tests.second_tries import measured_again
-from workers.tests.waiting import undisturbed
 
-# A saving is the difference that was measured, within a fifth, and what a busy machine adds to a paint.
-SHARE, JITTER_US = 0.2, 40_000
-# A busy machine only ever adds: the quickest load of each is compared, and more are made until they agree.
-LOADS, ROUNDS = 2, 10
-_HEAD = "<!doctype html><title>Twin</title>"
-_TEXT = "<h1>Hello</h1><p>Words to be painted first.</p>"
-_KEPT = (("Cache-Control", "max-age=31536000"),)
-_HERO = Slow(body=picture(600, 400), kind="image/png", think_s=0.25, headers=_KEPT)
-
-
-def html(head: str, body: str = _TEXT) -> Slow:
-    return Slow(body=f"{_HEAD}{head}<body>{body}".encode(), headers=(("Cache-Control", "no-cache"),))
-
-
-def styles(**how: object) -> Slow:
-    values: dict[str, object] = {"body": b"body { color: #222 }", "kind": "text/css", "headers": _KEPT} | how
-    return Slow(**values)  # type: ignore[arg-type]  # by name
+# A saving is the difference that was measured, within a fifth, or what a busy machine adds to a paint.
+SHARE = 0.2
+_HERO = Slow(body=picture(600, 400), kind="image/png", think_s=0.25, headers=KEPT)
 
 
 def _late_script() -> Slow:
     adds = "document.body.append(Object.assign(new Image(), { src: '/hero.png', width: 600, height: 400 }))"
-    return Slow(body=adds.encode(), kind="text/javascript", think_s=0.4, headers=_KEPT)
+    return Slow(body=adds.encode(), kind="text/javascript", think_s=0.4, headers=KEPT)
 
 
 # Rules of gzip: words that are never the same, and yet letters alone.
 _LONG = " ".join(f".a{number * 7919 % 99991} {{ color: #{number * 104729 % 4096:03x} }}" for number in range(12_000))
 _LINE = 400_000
-_LASTING = f"{_TEXT}<!-- {'x' * 12_000} -->"  # for 200 ms after its words
+_LASTING = f"{TEXT}<!-- {'x' * 12_000} -->"  # for 200 ms after its words
 _IMPORT = b"@import '/b.css';"
 _FACE = b"@font-face { font-family: F; src: url(%s/f.woff2) } body { font-family: F }"
-_FONT = Slow(body=b"x" * 3000, kind="font/woff2", think_s=0.1, headers=(*_KEPT, ("Access-Control-Allow-Origin", "*")))
-_SLOW_STYLES = styles(think_s=0.35)
+_FONT = Slow(body=b"x" * 3000, kind="font/woff2", think_s=0.1, headers=(*KEPT, ("Access-Control-Allow-Origin", "*")))
+
+
+def _lettered(head: str, host: bytes) -> dict[str, Slow]:
+    """A page whose slow style sheet names a font of some host."""
+    return {
+        "/": html(f"{head}<link rel=stylesheet href=/a.css>"),
+        "/a.css": styles(body=_FACE % host, think_s=0.3),
+        "/f.woff2": _FONT,
+    }
+
+
 # One with five times the width at which it is shown, one with twice: so many a dense screen needs.
-_BIG = Slow(body=noise(1500, 1000), kind="image/png", bytes_per_s=2_000_000, headers=_KEPT)
-_FIT = Slow(body=noise(600, 400), kind="image/png", bytes_per_s=2_000_000, headers=_KEPT)
-_SLOW_SCRIPT = Slow(body=b"window.ran = true", kind="text/javascript", think_s=0.35, headers=_KEPT)
+_BIG = Slow(body=noise(1500, 1000), kind="image/png", bytes_per_s=2_000_000, headers=KEPT)
+_FIT = Slow(body=noise(600, 400), kind="image/png", bytes_per_s=2_000_000, headers=KEPT)
 _PLACE, _SOON = "<img src=/hero.png width=600 height=400>", replace(_HERO, think_s=0.05)
 _MOVED = "<img src=/moved.png width=600 height=400 loading=%s>"
 _MOVING = {
-    "/a.js": _SLOW_SCRIPT,
+    "/a.js": SLOW_SCRIPT,
     "/hero.png": _SOON,
     "/moved.png": Slow(body=b"", status=302, think_s=0.1, headers=(("Location", "/hero.png"),)),
 }
@@ -66,27 +73,13 @@ _BACKING = {
     "/a.css": styles(body=b"#back { width: 600px; height: 400px; background: url(/hero.png) }", think_s=0.35),
     "/hero.png": replace(_HERO, think_s=0.2),
 }
-_MAKES = b"document.getElementById('app').innerHTML = '<h1>Made</h1>'"
-_MAKING = replace(_SLOW_SCRIPT, body=_MAKES)
-_LATER = b"document.addEventListener('DOMContentLoaded', () => { %s })"
-_APPLICATION = {
-    "/": html("<link rel=stylesheet href=/a.css><script src=/a.js defer></script>", "<div id=app></div>"),
-    "/a.js": replace(_MAKING, think_s=0.1),
-}
-
-
-def _in_pieces(body: str) -> Slow:
-    """The body comes with the second piece, 100 ms after the first."""
-    return Slow(body=f"{_HEAD}<body><!-- {'x' * 6_000} -->{body}".encode(), bytes_per_s=60_000)
-
-
-_SCRIPT = replace(_SLOW_SCRIPT, think_s=0.1)
+_SCRIPT = replace(SLOW_SCRIPT, think_s=0.1)
 
 
 def _halved(head: str) -> Slow:
     """Picture and script come 200 ms after the words."""
-    body = f"{_TEXT}<!-- {'x' * 12_000} --><script src=/a.js></script>{_PLACE}"
-    return Slow(body=f"{_HEAD}{head}<body>{body}".encode(), bytes_per_s=60_000)
+    body = f"{TEXT}<!-- {'x' * 12_000} --><script src=/a.js></script>{_PLACE}"
+    return Slow(body=f"{HEAD}{head}<body>{body}".encode(), bytes_per_s=60_000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +101,7 @@ def _lcp(page: PageMeasurement) -> int | None:
     return page.vitals.lcp_us
 
 
-_SHADOW = f"<x-a><template shadowrootmode=open>{_TEXT}</template></x-a>"
+_SHADOW = f"<x-a><template shadowrootmode=open>{TEXT}</template></x-a>"
 _STYLED = "<link rel=stylesheet href=/a.css media=%s>"
 _BESIDE = f"{_STYLED}<script src=/a.js async></script>"
 
@@ -116,33 +109,33 @@ _BESIDE = f"{_STYLED}<script src=/a.js async></script>"
 PAIRS = {
     "render-blocking": Pair(
         id=FindingId.PAGE_RENDER_BLOCKING,
-        faulty={"/": html("<link rel=stylesheet href=/a.css>"), "/a.css": _SLOW_STYLES},
-        repaired={"/": html("<link rel=stylesheet href=/a.css media=print>"), "/a.css": _SLOW_STYLES},
+        faulty={"/": html("<link rel=stylesheet href=/a.css>"), "/a.css": SLOW_STYLES},
+        repaired={"/": html("<link rel=stylesheet href=/a.css media=print>"), "/a.css": SLOW_STYLES},
         paint=_fcp,
     ),
     "render-blocking for longer than a document in pieces comes": Pair(
         id=FindingId.PAGE_RENDER_BLOCKING,
-        faulty={"/": replace(html(_STYLED % "all", _LASTING), bytes_per_s=60_000), "/a.css": _SLOW_STYLES},
-        repaired={"/": replace(html(_STYLED % "print", _LASTING), bytes_per_s=60_000), "/a.css": _SLOW_STYLES},
+        faulty={"/": replace(html(_STYLED % "all", _LASTING), bytes_per_s=60_000), "/a.css": SLOW_STYLES},
+        repaired={"/": replace(html(_STYLED % "print", _LASTING), bytes_per_s=60_000), "/a.css": SLOW_STYLES},
         paint=_fcp,
     ),
     "render-blocking ahead of a picture alone": Pair(
         id=FindingId.PAGE_RENDER_BLOCKING,
-        faulty={"/": html("<link rel=stylesheet href=/a.css>", _PLACE), "/a.css": _SLOW_STYLES, "/hero.png": _SOON},
+        faulty={"/": html("<link rel=stylesheet href=/a.css>", _PLACE), "/a.css": SLOW_STYLES, "/hero.png": _SOON},
         repaired={"/": html("", _PLACE), "/hero.png": _SOON},
         paint=_fcp,
     ),
     "render-blocking ahead of the words of a shadow root": Pair(
         id=FindingId.PAGE_RENDER_BLOCKING,
-        faulty={"/": html(_BESIDE % "all", _SHADOW), "/a.css": _SLOW_STYLES, "/a.js": replace(_SCRIPT, think_s=0.3)},
-        repaired={"/": html(_BESIDE % "print", _SHADOW), "/a.css": _SLOW_STYLES, "/a.js": _SCRIPT},
+        faulty={"/": html(_BESIDE % "all", _SHADOW), "/a.css": SLOW_STYLES, "/a.js": replace(_SCRIPT, think_s=0.3)},
+        repaired={"/": html(_BESIDE % "print", _SHADOW), "/a.css": SLOW_STYLES, "/a.js": _SCRIPT},
         paint=_fcp,
     ),
     "late largest picture": Pair(
         id=FindingId.PAGE_LCP_LATE,
         faulty={"/": html("<script src=/late.js defer></script>"), "/late.js": _late_script(), "/hero.png": _HERO},
         repaired={
-            "/": html("<link rel=preload as=image href=/hero.png>", f"{_TEXT}<img src=/hero.png width=600 height=400>"),
+            "/": html("<link rel=preload as=image href=/hero.png>", f"{TEXT}<img src=/hero.png width=600 height=400>"),
             "/hero.png": _HERO,
         },
         paint=_lcp,
@@ -181,17 +174,18 @@ PAIRS = {
         handshake_s=0.3,
     ),
     "a font of another host": Pair(
+        id=FindingId.PAGE_FONT_LATE,
+        faulty=_lettered("", b"//other.localhost:PORT"),
+        repaired=_lettered(
+            "<link rel=preload as=font crossorigin href=//other.localhost:PORT/f.woff2>", b"//other.localhost:PORT"
+        ),
+        paint=_lcp,
+        handshake_s=0.2,
+    ),
+    "a font of a stranger": Pair(
         id=FindingId.PAGE_PRECONNECT_MISSING,
-        faulty={
-            "/": html("<link rel=stylesheet href=/a.css>"),
-            "/a.css": styles(body=_FACE % b"//other.localhost:PORT", think_s=0.3),
-            "/f.woff2": _FONT,
-        },
-        repaired={
-            "/": html("<link rel=stylesheet href=/a.css>"),
-            "/a.css": styles(body=_FACE % b"", think_s=0.3),
-            "/f.woff2": _FONT,
-        },
+        faulty=_lettered("", b"//127.0.0.1:PORT"),
+        repaired=_lettered("", b""),
         paint=_lcp,
         handshake_s=0.2,
     ),
@@ -215,59 +209,59 @@ PAIRS = {
     ),
     "a style sheet that comes later than the script that makes the page": Pair(
         id=FindingId.PAGE_RENDER_BLOCKING,
-        faulty=_APPLICATION | {"/a.css": _SLOW_STYLES},
-        repaired=_APPLICATION | {"/a.css": styles()},
+        faulty=APPLICATION | {"/a.css": SLOW_STYLES},
+        repaired=APPLICATION | {"/a.css": styles()},
         paint=_fcp,
     ),
     "a style sheet that is preloaded": Pair(
         id=FindingId.PAGE_RENDER_BLOCKING,
-        faulty={"/": html("<link rel='preload stylesheet' as=style href=/a.css>"), "/a.css": _SLOW_STYLES},
-        repaired={"/": html("<link rel=preload as=style href=/a.css>"), "/a.css": _SLOW_STYLES},
+        faulty={"/": html("<link rel='preload stylesheet' as=style href=/a.css>"), "/a.css": SLOW_STYLES},
+        repaired={"/": html("<link rel=preload as=style href=/a.css>"), "/a.css": SLOW_STYLES},
         paint=_fcp,
     ),
     "a script ahead of the first words": Pair(
         id=FindingId.PAGE_RENDER_BLOCKING,
-        faulty={"/": html("", f"<script src=/a.js></script>{_TEXT}"), "/a.js": _SLOW_SCRIPT},
-        repaired={"/": html("", f"<script src=/a.js defer></script>{_TEXT}"), "/a.js": _SLOW_SCRIPT},
+        faulty={"/": html("", f"<script src=/a.js></script>{TEXT}"), "/a.js": SLOW_SCRIPT},
+        repaired={"/": html("", f"<script src=/a.js defer></script>{TEXT}"), "/a.js": SLOW_SCRIPT},
         paint=_fcp,
     ),
     "a style sheet ahead of the first words": Pair(
         id=FindingId.PAGE_RENDER_BLOCKING,
-        faulty={"/": html("", f"<link rel=stylesheet href=/a.css>{_TEXT}"), "/a.css": _SLOW_STYLES},
-        repaired={"/": html("", f"<link rel=stylesheet href=/a.css media=print>{_TEXT}"), "/a.css": _SLOW_STYLES},
+        faulty={"/": html("", f"<link rel=stylesheet href=/a.css>{TEXT}"), "/a.css": SLOW_STYLES},
+        repaired={"/": html("", f"<link rel=stylesheet href=/a.css media=print>{TEXT}"), "/a.css": SLOW_STYLES},
         paint=_fcp,
     ),
     "a stranger's script ahead of the first words, in a document that comes in pieces": Pair(
         id=FindingId.PAGE_THIRD_PARTY_BLOCKING,
-        faulty={"/": _in_pieces(f"<script src=//127.0.0.1:PORT/a.js></script>{_TEXT}"), "/a.js": _SLOW_SCRIPT},
-        repaired={"/": _in_pieces(f"<script src=//127.0.0.1:PORT/a.js async></script>{_TEXT}"), "/a.js": _SLOW_SCRIPT},
+        faulty={"/": in_pieces(f"<script src=//127.0.0.1:PORT/a.js></script>{TEXT}"), "/a.js": SLOW_SCRIPT},
+        repaired={"/": in_pieces(f"<script src=//127.0.0.1:PORT/a.js async></script>{TEXT}"), "/a.js": SLOW_SCRIPT},
         paint=_fcp,
     ),
     "a script ahead of the largest picture": Pair(
         id=FindingId.PAGE_LCP_HELD,
         faulty={
-            "/": html("", f"{_TEXT}<script src=/a.js></script>{_PLACE}"),
-            "/a.js": _SLOW_SCRIPT,
+            "/": html("", f"{TEXT}<script src=/a.js></script>{_PLACE}"),
+            "/a.js": SLOW_SCRIPT,
             "/hero.png": _SOON,
         },
         repaired={
-            "/": html("", f"{_TEXT}<script src=/a.js defer></script>{_PLACE}"),
-            "/a.js": _SLOW_SCRIPT,
+            "/": html("", f"{TEXT}<script src=/a.js defer></script>{_PLACE}"),
+            "/a.js": SLOW_SCRIPT,
             "/hero.png": _SOON,
         },
         paint=_lcp,
     ),
     "a picture that loads lazily behind a script and a redirect": Pair(
         id=FindingId.PAGE_LCP_LATE,
-        faulty={"/": html("", f"{_TEXT}<script src=/a.js></script>{_MOVED % 'lazy'}"), **_MOVING},
-        repaired={"/": html("", f"{_TEXT}<script src=/a.js></script>{_MOVED % 'eager'}"), **_MOVING},
+        faulty={"/": html("", f"{TEXT}<script src=/a.js></script>{_MOVED % 'lazy'}"), **_MOVING},
+        repaired={"/": html("", f"{TEXT}<script src=/a.js></script>{_MOVED % 'eager'}"), **_MOVING},
         paint=_lcp,
     ),
     "a background behind a style sheet of the body": Pair(
         id=FindingId.PAGE_LCP_LATE,
-        faulty={"/": html("", f"{_TEXT}<link rel=stylesheet href=/a.css>{_BACK}"), **_BACKING},
+        faulty={"/": html("", f"{TEXT}<link rel=stylesheet href=/a.css>{_BACK}"), **_BACKING},
         repaired={
-            "/": html(_PRELOADED, f"{_TEXT}<link rel=stylesheet href=/a.css>{_BACK}"),
+            "/": html(_PRELOADED, f"{TEXT}<link rel=stylesheet href=/a.css>{_BACK}"),
             **_BACKING,
         },
         paint=_lcp,
@@ -280,23 +274,11 @@ PAIRS = {
     ),
     "a picture larger than it is shown": Pair(
         id=FindingId.PAGE_IMAGE_OVERSIZED,
-        faulty={"/": html("", f"{_TEXT}<img src=/big.png width=300 height=200>"), "/big.png": _BIG},
-        repaired={"/": html("", f"{_TEXT}<img src=/fit.png width=300 height=200>"), "/fit.png": _FIT},
+        faulty={"/": html("", f"{TEXT}<img src=/big.png width=300 height=200>"), "/big.png": _BIG},
+        repaired={"/": html("", f"{TEXT}<img src=/fit.png width=300 height=200>"), "/fit.png": _FIT},
         paint=_lcp,
     ),
 }
-
-
-def loaded(load: Load, answers: Mapping[str, Slow], handshake_s: float) -> list[PageMeasurement]:
-    with slowly_serving({}, handshake_s=handshake_s) as site:
-        site.answers = at_port(answers, site.port)
-        return [measured(load(site.url())) for _ in range(LOADS)]
-
-
-def at_port(answers: Mapping[str, Slow], port: int) -> dict[str, Slow]:
-    """With the site's own port where their bodies say PORT."""
-    number = str(port).encode()
-    return {path: replace(answer, body=answer.body.replace(b"PORT", number)) for path, answer in answers.items()}
 
 
 def quickest(pair: Pair, pages: list[PageMeasurement]) -> PageMeasurement:
@@ -320,80 +302,3 @@ def test_a_fault_costs_what_its_repair_gains(load: Load, name: str) -> None:
     assert not any(told(page, pair.id) for page in repaired)
     assert found is not None
     assert abs(saving_us - gained_us) <= max(SHARE * gained_us, JITTER_US)
-
-
-_BLOCK = (FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_THIRD_PARTY_BLOCKING)
-
-
-@pytest.mark.parametrize(
-    ("page", "script"),
-    [
-        (html("", f"{_TEXT}<script src=/a.js></script>"), _SLOW_SCRIPT),
-        (html("", f"{_TEXT}<script src=/a.js></script>{_TEXT}"), _SLOW_SCRIPT),
-        (_in_pieces(f"{_TEXT}<script src=/a.js></script>"), _SLOW_SCRIPT),
-        (html("", "<div id=app></div><script src=/a.js></script>"), _MAKING),
-        (_in_pieces("<div id=app></div><script src=/a.js></script>"), _MAKING),
-        (html("", "<div id=app hidden>Words</div><script src=/a.js></script>"), _MAKING),
-        (html("<script src=/a.js></script>", "<div id=app></div>"), replace(_MAKING, body=_LATER % _MAKES)),
-        (html("", "<div id=app></div><script>document.write('<script src=/a.js><\\/script>')</script>"), _MAKING),
-    ],
-)
-@undisturbed
-def test_a_script_behind_what_is_painted_first_or_that_makes_it_holds_nothing_up(
-    load: Load, page: Slow, script: Slow
-) -> None:
-    """Deferred, it would show the page no sooner."""
-    (seen, *_) = loaded(load, {"/": page, "/a.js": script}, 0.0)
-    asked = next(row for row in seen.waterfall.requests if row.url.endswith("/a.js"))
-    assert asked.blocking in (Blocking.PARSER, Blocking.RENDERING)
-    assert not any(told(seen, id) for id in _BLOCK)
-
-
-@undisturbed
-def test_a_style_sheet_that_comes_with_the_script_that_makes_a_page_holds_nothing_up(load: Load) -> None:
-    """Within the document, it would show the page no sooner."""
-    (seen, *_) = loaded(load, _APPLICATION | {"/a.css": _SLOW_STYLES, "/a.js": _MAKING}, 0.0)
-    sheet = next(row for row in seen.waterfall.requests if row.url.endswith("/a.css"))
-    assert sheet.blocking is Blocking.RENDERING
-    assert not any(told(seen, id) for id in _BLOCK)
-
-
-@pytest.mark.parametrize(
-    ("head", "styles_body"),
-    [
-        ("<style>body { display: none }</style>", b"p { color: #222 }"),
-        ("", b"body:not(.shown) { opacity: 0 }"),
-        ("", b"@layer base { @media all { body:not(.shown) { opacity: 0 } } }"),
-        ("<script>document.documentElement.style.visibility = 'hidden'</script>", b"p { color: #222 }"),
-    ],
-)
-@undisturbed
-def test_a_style_sheet_that_comes_with_the_script_that_uncovers_a_page_holds_nothing_up(
-    load: Load, head: str, styles_body: bytes
-) -> None:
-    """Within the document, it would show the page no sooner."""
-    shows = b"""
-        document.documentElement.style.visibility = "";
-        document.body.className = "shown";
-        document.body.style.display = "block";
-    """
-    answers = {
-        "/": html(f"{head}<script src=/a.js async></script><link rel=stylesheet href=/a.css>"),
-        "/a.css": replace(_SLOW_STYLES, body=styles_body),
-        "/a.js": replace(_SLOW_SCRIPT, body=shows, think_s=0.4),
-    }
-    (seen, *_) = loaded(load, answers, 0.0)
-    assert seen.shows_from is None
-    assert not any(told(seen, id) for id in _BLOCK)
-
-
-@undisturbed
-def test_a_style_sheet_that_comes_before_the_first_words_of_a_document_in_pieces_holds_nothing_up(load: Load) -> None:
-    """The words come 400 ms after the head, the last piece 200 ms later."""
-    body = f"<!-- {'x' * 24_000} -->{_TEXT}<!-- {'x' * 12_000} -->"
-    page = Slow(body=f"{_HEAD}<link rel=stylesheet href=/a.css><body>{body}".encode(), bytes_per_s=60_000)
-    (seen, *_) = loaded(load, {"/": page, "/a.css": styles(think_s=0.2)}, 0.0)
-    sheet = next(row for row in seen.waterfall.requests if row.url.endswith("/a.css"))
-    assert seen.words_us is not None
-    assert seen.words_us > (sheet.timing.end_us or 0)
-    assert not any(told(seen, id) for id in _BLOCK)

@@ -1,17 +1,18 @@
-"""A picture that is asked for sooner finds a smaller window on its connection, and takes more round trips to come."""
+"""A picture that is asked for sooner, or of another host, finds another window, and takes other round trips to come."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from workers.measurement.connection import Connection
 from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import Request, ResourceType
 from workers.tests.builders import build_connection, span
-from workers.tests.diagnosis.page_sketch import MAIN, open_questions, picture, row, sketch, style, told
+from workers.tests.diagnosis.page_sketch import MAIN, evidence_of, open_questions, picture, row, sketch, style, told
 
-LATE = FindingId.PAGE_LCP_LATE
+LATE, EXTRA = FindingId.PAGE_LCP_LATE, FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX
 FAR: dict[str, Any] = {"host": MAIN, "rtt_us": 200_000}
 HERO_BYTES, SHEET_BYTES = 64_500, 12_140
 # What the sheet takes of a line that carries no more than the picture was seen to.
@@ -25,6 +26,11 @@ def _page(*rest: Request, document_bytes: int = 5_000, lcp_ms: float) -> PageMea
     vitals = {"lcp_us": round(lcp_ms * 1000), "lcp_url": f"https://{MAIN}/hero.png", "dom_interactive_us": 890_000}
     page = sketch(*rest, fcp_ms=1_000, vitals=vitals, document=document)
     connections = (far, *page.waterfall.connections[1:])
+    return replace(page, waterfall=replace(page.waterfall, connections=connections))
+
+
+def _with(connection: Connection, page: PageMeasurement) -> PageMeasurement:
+    connections = (*page.waterfall.connections, connection)
     return replace(page, waterfall=replace(page.waterfall, connections=connections))
 
 
@@ -53,8 +59,7 @@ def test_a_picture_that_came_as_slowly_as_it_would_then_gains_all_that_it_was_la
 @pytest.mark.parametrize("changes", [{"connection": 2}, {"protocol": "http/1.1", "connection": 2}])
 def test_a_connection_of_its_own_has_a_window_of_its_own(changes: dict[str, object]) -> None:
     own = build_connection(number=2, dns=span(1_127, 1_128), connect=span(1_128, 1_328), tls=None, **FAR)
-    page = _page(_sheet(), _hero(1_127, 1_535, 1_938, **changes), lcp_ms=1_972)
-    page = replace(page, waterfall=replace(page.waterfall, connections=(*page.waterfall.connections, own)))
+    page = _with(own, _page(_sheet(), _hero(1_127, 1_535, 1_938, **changes), lcp_ms=1_972))
     found = told(page, LATE)
     assert (found and found.saving_us) == 242_000
 
@@ -78,3 +83,52 @@ def test_a_server_that_keeps_its_window_after_a_rest_is_no_slower_for_it() -> No
     assert found is not None
     assert found.saving_us is not None
     assert found.saving_us <= 992_000 - 380_000
+
+
+def _moved(first_ms: float = 1_690, end_ms: float = 2_095, lcp_ms: float = 2_125, **changes: Any) -> PageMeasurement:
+    """A picture that the document named, of a host to which a connection opened in 605 ms, in two further flights."""
+    away = FAR | {"host": f"img.{MAIN}"} | changes
+    own = build_connection(number=2, dns=span(885, 890), connect=span(890, 1_090), tls=span(1_090, 1_490), **away)
+    hero = _hero(885, first_ms, end_ms, connection=2, host=f"img.{MAIN}", initiator_url=f"https://{MAIN}/")
+    page = _with(own, _page(_sheet(), hero, lcp_ms=lcp_ms))
+    return replace(page, vitals=replace(page.vitals, lcp_url=hero.url))
+
+
+def test_a_largest_picture_that_waits_for_its_own_host_gains_that_over_the_documents_connection() -> None:
+    """Less what the sheet takes of the line."""
+    found = told(_moved(), EXTRA)
+    assert found is not None
+    assert (found.saving_us, found.host) == (605_000 - 31_000, f"img.{MAIN}")
+    assert (evidence_of(found)["blocks_rendering"], evidence_of(found)["lcp_ms"]) == (False, 2_125.0)
+
+
+def test_it_gains_no_more_than_lies_between_the_first_and_the_largest_paint() -> None:
+    page = _moved()
+    found = told(replace(page, vitals=replace(page.vitals, fcp_us=2_000_000)), EXTRA)
+    assert (found and found.saving_us) == 125_000
+
+
+def test_a_server_that_is_nearer_or_sends_more_at_once_than_the_documents_may_be_as_quick_as_that() -> None:
+    """It came 410 ms after its connection was there. Over the document's it would in 600."""
+    found = told(_moved(first_ms=1_690, end_ms=1_900, lcp_ms=1_930), EXTRA)
+    assert (found and found.saving_us) == 605_000 - 190_000
+    assert told(_moved(first_ms=1_500, end_ms=1_510, lcp_ms=1_540, rtt_us=5_000), EXTRA) is None
+
+
+def test_a_document_over_http_1_1_has_no_connection_to_share() -> None:
+    page = _moved()
+    document, *rest = page.waterfall.requests
+    first, *others = page.waterfall.connections
+    alone = replace(first, protocol="http/1.1")
+    waterfall = replace(page.waterfall, requests=(document, *rest), connections=(alone, *others))
+    assert told(replace(page, waterfall=waterfall), EXTRA) is None
+
+
+def test_a_host_that_a_hint_connects_to_has_nobody_wait() -> None:
+    assert told(replace(_moved(), hints=(f"img.{MAIN}",)), EXTRA) is None
+
+
+def test_whether_a_paint_that_came_long_after_its_picture_waited_for_the_host_is_left_open() -> None:
+    page = _moved(lcp_ms=2_900)
+    assert told(page, EXTRA) is None
+    assert EXTRA in open_questions(page)

@@ -15,7 +15,7 @@ from workers.tests.nginx_frame import framed
 from workers.tests.shapes.browsing import ShapeLab
 from workers.tests.shapes.site import Shape
 
-HOST, OTHER = "two.test", "cdn.test"
+HOST, OTHER = "two.test", "far.two.test"
 _KINDS = "text/html html; text/css css; text/javascript js; image/png png; font/woff2 woff2;"
 _SERVER = """\
   server {{
@@ -36,7 +36,7 @@ _SERVER = """\
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageSite:
     """Files by path, with `index.html` for the page. `policies` are the Cache-Control of paths that have one of their
-    own; `more` are lines of nginx's own for each server. `elsewhere` are files of another host, OTHER."""
+    own; `more` are lines of nginx's own for each server. `elsewhere` are files of the owner's other host, OTHER."""
 
     files: Mapping[str, bytes]
     elsewhere: Mapping[str, bytes] = field(default_factory=dict)
@@ -53,7 +53,7 @@ def serving(lab: ShapeLab, site: PageSite) -> Iterator[None]:
     with TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
-        servers = [_server(lab, site, folder, HOST, "two"), _server(lab, site, folder, OTHER, "cdn")]
+        servers = [_server(lab, site, folder, HOST, "two"), _server(lab, site, folder, OTHER, "far")]
         for host, files in ((HOST, site.files), (OTHER, site.elsewhere)):
             lab.lab.zone.a[host] = [lab.lab.server_address4]
             for path, body in files.items():

@@ -2,16 +2,17 @@
 said to cost is what the second gains in a real Chromium.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
 
-from workers.measurement.finding import FindingId
+from workers.measurement.finding import Finding, FindingId
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
+from workers.tests.browser.slow_site import noise
 from workers.tests.diagnosis.page_sketch import told
-from workers.tests.netlab.page_sites import PageSite, loaded, serving
+from workers.tests.netlab.page_sites import HOST, OTHER, PageSite, loaded, serving
 from workers.tests.second_tries import measured_again
 from workers.tests.shapes.browsing import ShapeLab, shape_lab
 
@@ -38,6 +39,10 @@ def first_paint_us(page: PageMeasurement) -> int:
     return page.vitals.fcp_us or 0
 
 
+def largest_paint_us(page: PageMeasurement) -> int:
+    return page.vitals.lcp_us or 0
+
+
 def second_paint_us(page: PageMeasurement) -> int:
     """The first paint of whoever comes again."""
     return 0 if page.repeat is None else page.repeat.vitals.fcp_us or 0
@@ -54,7 +59,7 @@ def without_second_view(page: PageMeasurement) -> PageMeasurement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """`paint_us` is what the repair makes sooner, `seen` what of a load its findings are told of."""
+    """`paint_us` is what the repair makes sooner, `seen` what of a load its findings are told of, each for itself."""
 
     id: FindingId
     faulty: PageSite
@@ -62,7 +67,7 @@ class Pair:
     rtt_ms: int
     rate_kbit_s: int | None = None
     paint_us: Callable[[PageMeasurement], int] = first_paint_us
-    seen: Callable[[PageMeasurement], PageMeasurement] = as_it_is
+    seen: Sequence[Callable[[PageMeasurement], PageMeasurement]] = (as_it_is,)
 
 
 def _over_http2(rtt_ms: int, faulty: PageSite) -> Pair:
@@ -70,13 +75,26 @@ def _over_http2(rtt_ms: int, faulty: PageSite) -> Pair:
     return Pair(id=FindingId.HTTP_H2_MISSING, faulty=faulty, repaired=repaired, rtt_ms=rtt_ms)
 
 
-def _asked_again(size_bytes: int, policy: str, seen: Callable[[PageMeasurement], PageMeasurement] = as_it_is) -> Pair:
+def _asked_again(size_bytes: int, policy: str, *seen: Callable[[PageMeasurement], PageMeasurement]) -> Pair:
     """A style sheet with that policy, and the same that may be kept for a year."""
     kept = replace(many_styles(1, size_bytes), http2=True, policies={"index.html": "no-cache"})
     asked = replace(kept, policies={"index.html": "no-cache", "0.css": policy})
     return Pair(id=FindingId.PAGE_UNCACHED, faulty=asked, repaired=kept, rtt_ms=80, paint_us=second_paint_us, seen=seen)
 
 
+def _picture_from(host: str) -> bytes:
+    return page("<link rel=stylesheet href=a.css>", f"{_TEXT}<img src=//{host}/hero.png width=640 height=400>")
+
+
+def _with_font(head: str) -> PageSite:
+    """Its text waits for a font of 20 kB that its style sheet names. The document is as large as most."""
+    face = b"@font-face { font-family: F; src: url(f.woff2) } body { font-family: F }"
+    document = page(f"{head}<link rel=stylesheet href=a.css>", f"{_TEXT}<div hidden>{_WORDS[:12_000]}</div>")
+    return PageSite(files={"index.html": document, "a.css": face, "f.woff2": noise(200, 100)})
+
+
+_SHEET = {"a.css": b"p { color: #222 }"}
+_PICTURE = noise(320, 200)
 _WORDS = " ".join(str(number * 7919 % 99_991) for number in range(160_000))
 _LONG = PageSite(
     files={
@@ -93,14 +111,29 @@ PAIRS = {
     "twenty-four small files over HTTP/1.1": _over_http2(80, many_styles(24, 500)),
     "twenty-four files over HTTP/1.1, far away": _over_http2(200, many_styles(24, 6_000)),
     "seven large files, which HTTP/2 brings later": _over_http2(80, many_styles(7, 40_000)),
-    "a large file of which is asked whether it has changed": _asked_again(60_000, "no-cache"),
-    "the same where nobody looked at a second view": _asked_again(60_000, "no-cache", without_second_view),
+    "a large file of which is asked whether it has changed": _asked_again(
+        60_000, "no-cache", as_it_is, without_second_view
+    ),
     "a style sheet beside a document that is not compressed": Pair(
         id=FindingId.PAGE_UNCOMPRESSED,
         faulty=replace(_LONG, more="location = /index.html { gzip off; }"),
         repaired=_LONG,
         rtt_ms=80,
         rate_kbit_s=16_000,
+    ),
+    "the largest picture on a host of its own": Pair(
+        id=FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX,
+        faulty=PageSite(files={"index.html": _picture_from(OTHER), **_SHEET}, elsewhere={"hero.png": _PICTURE}),
+        repaired=PageSite(files={"index.html": _picture_from(HOST), **_SHEET, "hero.png": _PICTURE}),
+        rtt_ms=80,
+        paint_us=largest_paint_us,
+    ),
+    "a font that a style sheet names": Pair(
+        id=FindingId.PAGE_FONT_LATE,
+        faulty=_with_font(""),
+        repaired=_with_font("<link rel=preload as=font crossorigin href=f.woff2>"),
+        rtt_ms=200,
+        paint_us=largest_paint_us,
     ),
     "a large file that is never kept": _asked_again(60_000, "no-store", without_second_view),
 }
@@ -128,12 +161,14 @@ def test_a_fault_costs_what_its_repair_gains(lab: ShapeLab, name: str) -> None:
         faulty += loads(lab, pair, pair.faulty)
         repaired += loads(lab, pair, pair.repaired)
         quickest = min(faulty, key=pair.paint_us)
-        found = told(pair.seen(quickest), pair.id)
-        saving_us = 0 if found is None else found.saving_us or 0
         gained_us = max(0, pair.paint_us(quickest) - min(map(pair.paint_us, repaired)))
-        if found is not None and abs(saving_us - gained_us) <= max(SHARE * gained_us, JITTER_US):
+        claims = [told(seen(quickest), pair.id) for seen in pair.seen]
+        if all(_is_right(claim, gained_us) for claim in claims):
             break
-        measured_again(f"{saving_us / 1000} ms are claimed, {gained_us / 1000} ms gained")
-    assert not any(told(pair.seen(page), pair.id) for page in repaired)
-    assert found is not None
-    assert abs(saving_us - gained_us) <= max(SHARE * gained_us, JITTER_US)
+        measured_again(f"{[claim and claim.saving_us for claim in claims]} us are claimed, {gained_us} us gained")
+    assert not any(told(seen(page), pair.id) for page in repaired for seen in pair.seen)
+    assert all(_is_right(claim, gained_us) for claim in claims)
+
+
+def _is_right(claim: Finding | None, gained_us: int) -> bool:
+    return claim is not None and abs((claim.saving_us or 0) - gained_us) <= max(SHARE * gained_us, JITTER_US)
