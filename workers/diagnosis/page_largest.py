@@ -178,7 +178,8 @@ def _before_paint(case: PageCase, hint_us: int) -> Iterator[_Waiting]:
     awaited = [row for row in case.rows if case.paint.waits_for(row) and _may_be_hinted(case, row)]
     for host in dict.fromkeys(host_of(row.url) for row in awaited):
         rows = [row for row in awaited if host_of(row.url) == host]
-        sooner = {row.number: _sooner_us(case, row, hint_us) for row in rows}
+        # What a style sheet imports may be asked for sooner already.
+        sooner = {row.number: _sooner_us(case, row, hint_us + case.paint.claimed_us(row)) for row in rows}
         if case.paint.gain_us(sooner) >= MEDIUM_US:
             yield _Waiting(host=host, rows=rows, claim=partial(case.paint.claim, sooner))
 

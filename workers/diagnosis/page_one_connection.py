@@ -42,7 +42,8 @@ def _ends_in_turn_us(loads: Sequence[Load], rate: float, trip_us: int) -> list[f
     ends: list[float] = []
     window, at_us = _Window(), 0.0
     for load in loads:
-        if load.span.start_us >= at_us:
+        # What was sent is acknowledged a round trip later.
+        if not ends or load.span.start_us >= max(at_us, window.begun_us + trip_us):
             window.begin(load.span.start_us)
         flown_us = trip_us * window.flight_of(load.size_bytes) + _HANDLING_US * window.answers
         at_us = max(at_us, load.span.start_us, window.begun_us + flown_us)

@@ -77,6 +77,10 @@ class PaintPath:
         self._sooner = self._with(sooner)
         return gained
 
+    def claimed_us(self, row: Request) -> int:
+        """By how much sooner a row comes by what was claimed of it, and of those that lead to it."""
+        return self._sooner_us(row.number, self._sooner)
+
     def _with(self, sooner: Mapping[int, int]) -> dict[int, int]:
         return {number: self._sooner.get(number, 0) + sooner.get(number, 0) for number in {*self._sooner, *sooner}}
 

@@ -166,8 +166,8 @@ def _measured_us(case: PageCase, rows: Sequence[Request]) -> int:
 def _modelled_us(case: PageCase, rows: Sequence[Request]) -> int:
     """Of files that the first paint waits for: how long that of a second view would wait for the slowest of them.
 
-    They are asked for over the document's own connection as early as they were here; one that has not changed costs
-    the question alone. What the page works meanwhile it works again.
+    They are asked for as early as they were here, after the connection that they waited for; one that has not changed
+    costs the question alone. What the page works meanwhile it works again.
     """
     blocking = [row for row in rows if row.number in case.paint.blocking]
     document = case.document
@@ -175,19 +175,27 @@ def _modelled_us(case: PageCase, rows: Sequence[Request]) -> int:
         return 0
     held_us = max(document.timing.end_us or 0, case.paint.without_us(case.blocking))
     known_us = max(held_us, *(row.timing.start_us for row in blocking))
-    ends = (row.timing.start_us + _asking_us(row, trip_us(case.connection_of(row))) for row in blocking)
+    ends = (row.timing.start_us + _opening_us(case, row) + _asking_us(case, row) for row in blocking)
     return max(0, max(ends) - known_us)
 
 
-def _asking_us(row: Request, trip_us: int) -> int:
+def _opening_us(case: PageCase, row: Request) -> int:
+    """How long it waits for its connection again, which takes a resumed session one flight of the server."""
+    waited_us, connection = case.waited_us(row), case.connection_of(row)
+    if connection is None or connection.resumed:
+        return waited_us
+    return max(0, waited_us - trip_us(connection) * max(0, (connection.tls_round_trips or 1) - 1))
+
+
+def _asking_us(case: PageCase, row: Request) -> int:
     """Of an answer that is larger than a first flight the first byte may come with the second, with the end of a record
     that was too large for it; that it has not changed comes with the first."""
     timing = row.timing
     if not _has_validator(row):
         return sum(span.duration_us for span in (timing.send, timing.wait, timing.download) if span is not None)
     sent_us, waited_us = (0 if span is None else span.duration_us for span in (timing.send, timing.wait))
-    is_large = (row.transferred_bytes or 0) > FIRST_FLIGHT_BYTES
-    return sent_us + (min(waited_us, max(trip_us, waited_us - trip_us)) if is_large else waited_us)
+    trip, is_large = trip_us(case.connection_of(row)), (row.transferred_bytes or 0) > FIRST_FLIGHT_BYTES
+    return sent_us + (min(waited_us, max(trip, waited_us - trip)) if is_large else waited_us)
 
 
 def _policy(row: Request) -> str:

@@ -66,9 +66,9 @@ def _came_anew_us(case: PageCase, row: Request) -> int:
 
 def moved_us(case: PageCase, row: Request, onto: Connection) -> int:
     """How much sooner a file comes that waited for its connection to open, if it is asked for over an open one of
-    another host instead, when it was: nothing where that one carries one at a time."""
+    another host instead, when it was: nothing where that carries one at a time, or nobody knows how far it leads."""
     first_us = row.timing.first_byte_us
-    if first_us is None or onto.protocol in ONE_AT_A_TIME:
+    if first_us is None or onto.protocol in ONE_AT_A_TIME or not trip_us(onto):
         return 0
     others = _others(case, row, onto.number, Span(start_us=row.timing.start_us, end_us=first_us))
     then_us = trip_us(onto) * (1 + others.further_flights(row.transferred_bytes or 0))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from workers.diagnosis import (
     page_bytes,
+    page_imports,
     page_largest,
     page_multiplexing,
     page_parser,
@@ -25,6 +26,7 @@ RULES: tuple[Callable[[PageCase], Verdicts], ...] = (
     page_redirects.redirects,
     page_multiplexing.hosts,
     page_bytes.uncompressed,
+    page_imports.imported,
     page_rendering.blocking,
     page_largest.late,
     page_largest.font_late,

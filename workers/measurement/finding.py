@@ -74,6 +74,7 @@ class FindingId(StrEnum):
     HTTP_BUFFERED_RESPONSE = "http.buffered_response"
     PAGE_EXTRA_HOSTS_AND_LOST_MUX = "page.extra_hosts_and_lost_mux"
     PAGE_CDN_SLOWER_THAN_ORIGIN = "page.cdn_slower_than_origin"
+    PAGE_CSS_IMPORT = "page.css_import"
     PAGE_RENDER_BLOCKING = "page.render_blocking"
     PAGE_THIRD_PARTY_BLOCKING = "page.third_party_blocking"
     PAGE_LCP_LATE = "page.lcp_late"

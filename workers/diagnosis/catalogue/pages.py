@@ -6,6 +6,19 @@ from workers.diagnosis.catalogue.entry import Counts, Entry
 from workers.measurement.finding import FindingId
 
 ENTRIES: Mapping[FindingId, Entry] = {
+    FindingId.PAGE_CSS_IMPORT: Entry(
+        title="Style sheets import others",
+        explanation=(
+            "A style sheet names another by @import, and the browser learns of that only when the first has come: they "
+            "come one after the other, and nothing is painted before the last. The time is what the first paint would "
+            "gain if all were asked for at once."
+        ),
+        advice=(
+            "Name each style sheet in the document with a link of its own, or have your build put them into one file. "
+            "Where the @import must stay, preload what it names."
+        ),
+        counts=Counts.NEW_VISIT,
+    ),
     FindingId.PAGE_RENDER_BLOCKING: Entry(
         title="Style sheets or scripts hold the first paint up",
         explanation=(

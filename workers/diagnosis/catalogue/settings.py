@@ -279,6 +279,9 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.PAGE_PRECONNECT_MISSING: _settings(
         html='<link rel="preconnect" href="https://fonts.example.net" crossorigin>  (crossorigin for fonts alone)'
     ),
+    FindingId.PAGE_CSS_IMPORT: _settings(
+        html='<link rel="stylesheet" href="/base.css">\n<link rel="stylesheet" href="/theme.css">  (not @import in it)'
+    ),
     FindingId.PAGE_RENDER_BLOCKING: _settings(
         html='<script src="/app.js" defer></script>\n'
         '<link rel="stylesheet" href="/print.css" media="print">\n'

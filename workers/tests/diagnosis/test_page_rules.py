@@ -145,6 +145,26 @@ def test_a_question_whether_a_large_file_has_changed_waits_for_no_second_flight(
     assert found.saving_us == saving_us
 
 
+@pytest.mark.parametrize(
+    ("changes", "opening_us"),
+    [({}, 180_000), ({"tls_round_trips": 2}, 140_000), ({"tls_round_trips": 2, "resumed": True}, 180_000)],
+)
+def test_who_comes_again_waits_for_the_connection_of_another_host_again(
+    changes: dict[str, object], opening_us: int
+) -> None:
+    """Once more, TLS 1.2 resumes its session in one flight of the server's instead of two."""
+    host = f"static.{MAIN}"
+    opening = {"dns": span(310, 330), "connect": span(330, 370), "tls": span(370, 490), "rtt_us": 40_000}
+    away = build_connection(number=2, host=host, **(opening | {"tls_round_trips": 1} | changes))
+    kept = {"headers": {"cache-control": "no-store"}, "host": host, "connection": 2}
+    sheet = replace(
+        style(2, 310, 700, **kept), timing=replace(style(2, 310, 700).timing, send=None, wait=span(490, 690))
+    )
+    found = told(sketch(sheet, fcp_ms=720, connections=(away,)), UNCACHED)
+    assert found is not None
+    assert found.saving_us == opening_us + 210_000
+
+
 @pytest.mark.parametrize(("validator", "asks"), [("etag", True), ("last-modified", False)])
 def test_what_fits_no_other_request_is_asked_for_by_its_tag_alone(validator: str, asks: bool) -> None:
     headers = {"cache-control": "max-age=600", "vary": "*", validator: '"1"'}

@@ -93,6 +93,15 @@ def _with_font(head: str) -> PageSite:
     return PageSite(files={"index.html": document, "a.css": face, "f.woff2": noise(200, 100)})
 
 
+def _imported(first: bytes, second: bytes, *, names: Sequence[str]) -> PageSite:
+    """Three style sheets of 6 kB, of which the document names some."""
+    words = _WORDS[:6_000].encode()
+    sheets = {"a.css": first, "b.css": second, "c.css": b"p { color: #222 }"}
+    links = "".join(f"<link rel=stylesheet href={name}>" for name in names)
+    files = {name: b"%s /* %s */" % (text, words) for name, text in sheets.items()}
+    return PageSite(files={"index.html": page(links), **files})
+
+
 _SHEET = {"a.css": b"p { color: #222 }"}
 _PICTURE = noise(320, 200)
 _WORDS = " ".join(str(number * 7919 % 99_991) for number in range(160_000))
@@ -134,6 +143,12 @@ PAIRS = {
         repaired=_with_font("<link rel=preload as=font crossorigin href=f.woff2>"),
         rtt_ms=200,
         paint_us=largest_paint_us,
+    ),
+    "style sheets that import others": Pair(
+        id=FindingId.PAGE_CSS_IMPORT,
+        faulty=_imported(b"@import 'b.css';", b"@import 'c.css';", names=("a.css",)),
+        repaired=_imported(b"", b"", names=("a.css", "b.css", "c.css")),
+        rtt_ms=80,
     ),
     "a large file that is never kept": _asked_again(60_000, "no-store", without_second_view),
 }

@@ -1,0 +1,79 @@
+"""The rule on style sheets that other style sheets name: the browser asks for them one after the other."""
+
+from collections.abc import Mapping
+
+from workers.diagnosis.case import Verdicts
+from workers.diagnosis.facts import facts
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
+from workers.diagnosis.page_hosts import ONE_AT_A_TIME, opening_us, ready_us, trip_us
+from workers.diagnosis.page_one_connection import sooner_over_one_us
+from workers.diagnosis.page_rendering import named
+from workers.measurement.finding import FindingId
+from workers.measurement.waterfall import Request, ResourceType
+
+_NAMED = 5
+# Importers of importers are followed so far.
+_DEEPEST = 10
+
+
+def imported(case: PageCase) -> Verdicts:
+    """page.css_import: what the first paint would gain if the document itself named what its style sheets import."""
+    importers = _importers(case)
+    sooner = _sooner_us(case, importers)
+    if not case.paint.sure and sum(sooner.values()) >= MEDIUM_US:
+        yield unjudged(FindingId.PAGE_CSS_IMPORT)
+    if case.paint.gain_us(sooner) < MEDIUM_US:
+        return
+    rows = [row for row in case.blocking if row.number in importers]
+    yield told(
+        FindingId.PAGE_CSS_IMPORT,
+        rows,
+        case.paint.claim(sooner),
+        evidence=facts(
+            files=tuple(f"{named(row)}, by {named(importers[row.number])}" for row in rows[:_NAMED]),
+            deepest=max(len(_chain(row, importers)) for row in rows),
+        ),
+    )
+
+
+def _importers(case: PageCase) -> dict[int, Request]:
+    """By the number of each style sheet that one of the owner's imports, that one."""
+    sheets = [row for row in case.blocking if row.resource_type is ResourceType.STYLESHEET]
+    by_url = {row.url: row for row in reversed(sheets) if not case.is_third_party(row)}
+    found = {row.number: by_url.get(row.initiator_url or "") for row in sheets}
+    return {number: one for number, one in found.items() if one is not None and one.number < number}
+
+
+def _chain(row: Request, importers: Mapping[int, Request]) -> list[Request]:
+    """Those that had to come before a row, from its importer on."""
+    chain: list[Request] = []
+    while len(chain) < _DEEPEST and (before := importers.get((chain[-1] if chain else row).number)):
+        chain.append(before)
+    return chain
+
+
+def _sooner_us(case: PageCase, importers: Mapping[int, Request]) -> dict[int, int]:
+    """By how much sooner each comes, beyond what its importer does, if all are asked for with the first of their chain:
+    over their connection all share one window then, and the line."""
+    rows = {row.number: row for row in case.blocking}
+    chains = {number: _chain(rows[number], importers) for number in importers}
+    asked = {number: _asked_sooner_us(case, rows[number], chain[-1]) for number, chain in chains.items()}
+    asked = {chain[-1].number: 0 for chain in chains.values()} | asked
+    gained: dict[int, int] = {}
+    for connection in {rows[number].connection for number in asked}:
+        ours = {number: us for number, us in asked.items() if rows[number].connection == connection}
+        trip = trip_us(case.connection_of(rows[next(iter(ours))]))
+        gained |= sooner_over_one_us(case.page.waterfall.requests, ours, trip)
+    before = {number: importers[number].number for number in importers}
+    return {number: us - (gained[before[number]] if number in before else 0) for number, us in gained.items()}
+
+
+def _asked_sooner_us(case: PageCase, row: Request, first: Request) -> int:
+    """How much sooner it is asked for, with the connection that it opens. Over one that others open it is when that is
+    open; where connections carry one at a time, over another, which opens first."""
+    connection = case.connection_of(row)
+    if connection is None or case.waited_us(row):
+        return row.timing.start_us - first.timing.start_us
+    open_us = max(first.timing.start_us, ready_us(connection) or 0)
+    another_us = opening_us(connection) if row.protocol in ONE_AT_A_TIME else 0
+    return max(0, row.timing.start_us - open_us - another_us)
