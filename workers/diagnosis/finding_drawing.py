@@ -36,7 +36,8 @@ def draw_finding(finding: Finding, canvas: Canvas, server: str | None, detail: D
     whole = hanging(ADVICE, f"{advice} {setting}".rstrip(), canvas)
     if detail is Detail.BRIEF:
         return [head, _in_one_line(whole, hanging(ADVICE, advice, canvas), canvas)]
-    seen = [*_others(finding), *([] if told_before else _confidence(finding)), *_evidence(finding.evidence)]
+    host = [finding.host] if finding.host and finding.host not in head else []
+    seen = [*host, *_others(finding), *([] if told_before else _confidence(finding)), *_evidence(finding.evidence)]
     if detail is Detail.WHOLE:
         return [head, *hanging(_BESIDE, _APART.join(seen), canvas, DIM), *whole]
     lines = [canvas.paint(_as_many(seen, _BESIDE, canvas), DIM)] if seen else []
@@ -44,10 +45,11 @@ def draw_finding(finding: Finding, canvas: Canvas, server: str | None, detail: D
 
 
 def _head(finding: Finding, canvas: Canvas) -> tuple[str, bool]:
-    """What it costs is never cut, its confidence is told here where there is room."""
+    """What it costs is never cut, its host and its confidence are told here where there is room."""
     cost = _cost(finding)
     room = canvas.columns - len(finding.id) - 2
-    title = f"{_MARKS[finding.severity]} {title_of(finding.id, finding.severity)}"
+    host = f" ({finding.host})" if finding.host else ""
+    title = f"{_MARKS[finding.severity]} {title_of(finding.id, finding.severity)}{host}"
     whole = " · ".join([title + cost, *_confidence(finding)])
     fits = columns_of(whole) <= room
     head = whole if fits else _shortened(title, room - columns_of(cost)) + cost

@@ -31,7 +31,7 @@ def imported(case: PageCase) -> Verdicts:
         case.paint.claim(sooner),
         evidence=facts(
             files=tuple(f"{named(row)}, by {named(importers[row.number])}" for row in rows[:_NAMED]),
-            deepest=max(len(_chain(row, importers)) for row in rows),
+            imports_in_a_row=max(len(_chain(row, importers)) for row in rows),
         ),
     )
 

@@ -11,6 +11,7 @@ from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
 from workers.diagnosis.page_hosts import ONE_AT_A_TIME, opening_us, ready_us
 from workers.diagnosis.page_largest_paint import LargestPaint
+from workers.diagnosis.page_rendering import named
 from workers.diagnosis.page_windows import growing_us
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
 from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag, ServedFrom
@@ -53,6 +54,7 @@ def _found_late(
         (largest.row,),
         largest.claim(certain_us) - another_us,
         evidence=facts(
+            files=(named(largest.row),),
             lcp_ms=in_ms(case.page.vitals.lcp_us),
             asked_at_ms=in_ms(largest.asked_us),
             could_be_asked_at_ms=in_ms(case.hint_us),

@@ -86,7 +86,7 @@ def test_a_slow_cdn_is_told_as_plainly_and_in_words() -> None:
     assert any(line.startswith("  CDN ") and "━" in line for line in lines)
     assert any(line.startswith("  origin ") for line in lines)
     assert "! None of 20 answers of the CDN came from its cache." in lines
-    assert any("The CDN is slower than the origin · costs" in line for line in lines)
+    assert any("The CDN is slower than the origin (127.0.0.1) · costs" in line for line in lines)
     assert all(len(line) <= 100 for line in lines)
     # A terminal of 24 rows shows less of the second round.
     assert len(lines) <= 26

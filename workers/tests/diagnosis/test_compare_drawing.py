@@ -40,7 +40,7 @@ def test_every_line_fits_the_terminal(width: int, names: Names, count: int) -> N
 
 def test_a_cdn_that_is_slower_is_a_cause_with_what_to_do() -> None:
     told = "\n".join(drawn(runs(25, 40_000), Canvas(rows=24)))
-    assert "● The CDN is slower than the origin · costs 40" in told
+    assert "● The CDN is slower than the origin (cdn.example.org) · costs 40" in told
     assert "page.cdn_slower_than_origin" in told
     assert "→ Look at which phase is slower" in told
     assert "page.cdn_slower_than_origin" not in "\n".join(drawn(runs(25, -40_000), Canvas()))

@@ -109,6 +109,16 @@ def test_a_narrow_terminal_cuts_between_words_and_facts_and_never_what_it_costs(
     assert wide[2] == "    costs 120 ms, 225 ms · files 2 app.css, 3 app.js · document read 23 ms"
 
 
+def test_a_cause_of_one_host_names_it_before_all_that_was_seen_where_its_title_has_no_room() -> None:
+    of_host = replace(OVERFLOW, host="static.example.net")
+    wide = drawn(diagnosed(of_host), width=140)
+    assert wide[1].startswith(f"● {entry(OVERFLOW.id).title} (static.example.net) · costs 20 ms")
+    assert "static.example.net" not in wide[2]
+    narrow = drawn(diagnosed(of_host), width=70)
+    assert "static.example.net" not in narrow[1]
+    assert narrow[2].startswith("    static.example.net · ")
+
+
 @pytest.mark.parametrize(
     ("alone_us", "cost"), [(None, "costs 470 ms together"), (100_000, "costs 100 ms + 470 ms together")]
 )
