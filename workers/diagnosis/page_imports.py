@@ -8,20 +8,23 @@ from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
 from workers.diagnosis.page_hosts import ONE_AT_A_TIME, opening_us, ready_us, trip_us
 from workers.diagnosis.page_one_connection import sooner_over_one_us
 from workers.diagnosis.page_rendering import named
-from workers.measurement.finding import FindingId
+from workers.measurement.finding import FindingId, NotJudgedReason
 from workers.measurement.waterfall import Request, ResourceType
 
 _NAMED = 5
-# Importers of importers are followed so far.
-_DEEPEST = 10
+# Importers of importers are followed so far, and so many connections looked at.
+_DEEPEST, _CONNECTIONS = 10, 20
 
 
 def imported(case: PageCase) -> Verdicts:
     """page.css_import: what the first paint would gain if the document itself named what its style sheets import."""
     importers = _importers(case)
     sooner = _sooner_us(case, importers)
-    if not case.paint.sure and sum(sooner.values()) >= MEDIUM_US:
-        yield unjudged(FindingId.PAGE_CSS_IMPORT)
+    is_seen = case.page.vitals.fcp_us is not None
+    if not (is_seen and case.paint.sure) and sum(sooner.values()) >= MEDIUM_US:
+        reason = NotJudgedReason.PAINT_ELSEWHERE if is_seen else NotJudgedReason.NOT_MEASURED
+        yield unjudged(FindingId.PAGE_CSS_IMPORT, reason)
+        return
     if case.paint.gain_us(sooner) < MEDIUM_US:
         return
     rows = [row for row in case.blocking if row.number in importers]
@@ -59,8 +62,8 @@ def _sooner_us(case: PageCase, importers: Mapping[int, Request]) -> dict[int, in
     chains = {number: _chain(rows[number], importers) for number in importers}
     asked = {number: _asked_sooner_us(case, rows[number], chain[-1]) for number, chain in chains.items()}
     asked = {chain[-1].number: 0 for chain in chains.values()} | asked
-    gained: dict[int, int] = {}
-    for connection in {rows[number].connection for number in asked}:
+    gained = dict.fromkeys(asked, 0)
+    for connection in [*dict.fromkeys(rows[number].connection for number in asked)][:_CONNECTIONS]:
         ours = {number: us for number, us in asked.items() if rows[number].connection == connection}
         trip = trip_us(case.connection_of(rows[next(iter(ours))]))
         gained |= sooner_over_one_us(case.page.waterfall.requests, ours, trip)
