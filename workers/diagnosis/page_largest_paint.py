@@ -92,12 +92,14 @@ def largest_row(page: PageMeasurement) -> Request | None:
 
 def _font_of_text(page: PageMeasurement) -> list[Request]:
     """The font that a text waited for: the largest paint came directly after it, and after no script that may have made
-    the text. Chrome counts a text as painted for the first time that it does not show yet."""
+    the text. Chrome counts a text as painted for the first time that it does not show yet. A frame's paints are its
+    own."""
     fcp_us, lcp_us = page.vitals.fcp_us or 0, page.vitals.lcp_us or 0
     ended = [row for row in page.waterfall.requests if 0 <= lcp_us - (row.timing.end_us or GONE_US) <= DIRECTLY_US]
     if any(row.resource_type in (ResourceType.SCRIPT, ResourceType.FETCH) for row in ended):
         return []
-    fonts = [row for row in ended if row.resource_type is ResourceType.FONT and (row.timing.end_us or 0) > fcp_us]
+    own = [row for row in ended if row.resource_type is ResourceType.FONT and RowFlag.FRAME not in row.flags]
+    fonts = [row for row in own if (row.timing.end_us or 0) > fcp_us]
     return sorted(fonts, key=lambda row: row.timing.end_us or 0)[-1:]
 
 

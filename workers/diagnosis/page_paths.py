@@ -215,7 +215,8 @@ def _held_by_font(page: PageMeasurement, last_us: int) -> list[Request]:
     fcp_us = page.vitals.fcp_us
     if fcp_us is None or fcp_us - last_us <= DIRECTLY_US:
         return []
-    fonts = [row for row in page.waterfall.requests if row.resource_type is ResourceType.FONT and row.timing.end_us]
+    rows = [row for row in page.waterfall.requests if not _is_a_frames_own(row)]
+    fonts = [row for row in rows if row.resource_type is ResourceType.FONT and row.timing.end_us]
     return [
         row for row in fonts if last_us < (row.timing.end_us or 0) <= fcp_us <= (row.timing.end_us or 0) + DIRECTLY_US
     ]

@@ -157,13 +157,11 @@ CASES = {
     "a module that is told to block": faulty(
         BLOCKING, "/a.js", head="<script type=module blocking=render src=/a.js></script>", a_js=script()
     ),
-    "a style sheet that another one imports": faulty(
-        BLOCKING,
-        "/a.css",
-        "/b.css",
+    "a style sheet that another one imports": Case(
         head="<link rel=stylesheet href=/a.css>",
-        a_css=styles(body=b"@import '/b.css'; p { color: #222 }", think_s=SLOW_S),
-        b_css=SHEET,
+        body=TEXT,
+        answers={"/a.css": styles(body=b"@import '/b.css'; p { color: #222 }", think_s=SLOW_S), "/b.css": SHEET},
+        told={BLOCKING: {"/a.css", "/b.css"}, FindingId.PAGE_CSS_IMPORT: {"/b.css"}},
     ),
     "a script that is not there": faulty(
         BLOCKING, "/a.js", head="<script src=/a.js></script>", a_js=script("not here", status=404)

@@ -336,3 +336,12 @@ def test_a_long_chain_of_imports_is_followed_to_its_end() -> None:
         chain.append(style(number, start_ms, start_ms + 20, initiator_url=chain[-1].url))
     found = told(sketch(*chain, fcp_ms=20 * 2_000 + 290), BLOCKING)
     assert found is not None
+
+
+@pytest.mark.parametrize(("flags", "saving_us"), [((), None), ((RowFlag.FRAME,), 110_000)])
+def test_a_font_that_the_first_paint_came_directly_after_held_it_up_unless_it_is_a_frames(
+    flags: tuple[RowFlag, ...], saving_us: int | None
+) -> None:
+    page = sketch(style(2, 310, 410), row(3, ResourceType.FONT, 412, 600, flags=flags), fcp_ms=620)
+    found = told(page, BLOCKING)
+    assert (found and found.saving_us) == saving_us

@@ -5,7 +5,7 @@ from typing import Any
 
 from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.waterfall import ResourceType, ServedFrom
+from workers.measurement.waterfall import ResourceType, RowFlag, ServedFrom
 from workers.tests.builders import build_connection, span
 from workers.tests.diagnosis.page_sketch import MAIN, evidence_of, open_questions, picture, row, sketch, style, told
 
@@ -43,6 +43,12 @@ def test_a_font_that_was_asked_for_early_is_not_late() -> None:
 
 def test_one_that_a_hint_had_asked_for_comes_out_of_memory_when_the_style_sheet_names_it() -> None:
     assert told(_page(served_from=ServedFrom.MEMORY_CACHE, connection=None), FONT_LATE) is None
+
+
+def test_the_font_of_a_frame_is_for_the_frames_own_text() -> None:
+    page = _page(flags=(RowFlag.FRAME,))
+    assert told(page, FONT_LATE) is None
+    assert FONT_LATE not in open_questions(page)
 
 
 def test_the_font_of_a_stranger_is_for_a_hint_to_its_connection_alone() -> None:
