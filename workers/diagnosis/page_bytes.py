@@ -8,7 +8,7 @@ from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, header, told
 from workers.diagnosis.page_hosts import trip_us
 from workers.diagnosis.page_line import sooner_by_fewer_us
-from workers.diagnosis.page_rendering import named
+from workers.diagnosis.page_rendering import FILES_NAMED, named
 from workers.diagnosis.slow_start import further_flights
 from workers.diagnosis.units import size
 from workers.measurement.finding import FindingId
@@ -26,7 +26,6 @@ PIXELS_PER_CSS = 2
 MAX_NEEDED = 0.5
 MIN_PICTURE_BYTES = 20_000
 _MIN_RATE_BYTES = 10_000
-_NAMED = 5
 # Beside text/*, and what ends with +xml or +json.
 TEXTS = frozenset(
     {
@@ -72,7 +71,7 @@ def uncompressed(case: PageCase) -> Verdicts:
         worth,
         saving_us or None,
         evidence=facts(
-            files=tuple(f"{named(row)}, {size(row.body_bytes or 0)}" for row in worth[:_NAMED]),
+            files=tuple(f"{named(row)}, {size(row.body_bytes or 0)}" for row in worth[:FILES_NAMED]),
             text_bytes=sum(row.body_bytes or 0 for row in worth),
             saved_bytes=saved or None,
         ),
@@ -99,7 +98,7 @@ def oversized(case: PageCase) -> Verdicts:
         evidence=facts(
             files=tuple(
                 f"{named(row)}, {one.width}x{one.height}, shown {one.width * one.shown_ppm // 1_000_000} wide"
-                for row, one in large[:_NAMED]
+                for row, one in large[:FILES_NAMED]
             ),
             image_bytes=sum(row.transferred_bytes or 0 for row, _ in large),
             saved_bytes=sum(_wasted_bytes(row, one) for row, one in large),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from workers.diagnosis.page_hosts import ready_us, waited_us
+from workers.diagnosis.page_hosts import opening_us, ready_us, waited_us
 from workers.diagnosis.page_largest_paint import LargestPaint
 from workers.diagnosis.page_paths import PaintPath, shows_nothing
 from workers.measurement.connection import Connection
@@ -98,6 +98,13 @@ class PageCase:
     def waited_us(self, row: Request) -> int:
         """How long a row waited for the opening of its connection."""
         return waited_us(row, self._connections.get(row.connection or 0))
+
+    def would_wait_us(self, row: Request, asked_us: int) -> int:
+        """How long a row that found its connection open would have waited for that, asked for at an instant before."""
+        connection = self.connection_of(row)
+        if connection is None or self.waited_us(row):
+            return 0
+        return max(0, min(opening_us(connection), (ready_us(connection) or 0) - asked_us))
 
     def sooner_without(self, connections: Iterable[Connection]) -> dict[int, int]:
         """By how much sooner each request that waits for one of these would come, had they been open before."""

@@ -5,13 +5,12 @@ from collections.abc import Mapping
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
-from workers.diagnosis.page_hosts import ONE_AT_A_TIME, opening_us, ready_us, trip_us
+from workers.diagnosis.page_hosts import ONE_AT_A_TIME, opening_us, trip_us
 from workers.diagnosis.page_one_connection import sooner_over_one_us
-from workers.diagnosis.page_rendering import named
+from workers.diagnosis.page_rendering import FILES_NAMED, named
 from workers.measurement.finding import FindingId, NotJudgedReason
 from workers.measurement.waterfall import Request, ResourceType
 
-_NAMED = 5
 # Importers of importers are followed so far, and so many connections looked at.
 _DEEPEST, _CONNECTIONS = 10, 20
 
@@ -33,7 +32,7 @@ def imported(case: PageCase) -> Verdicts:
         rows,
         case.paint.claim(sooner),
         evidence=facts(
-            files=tuple(f"{named(row)}, by {named(importers[row.number])}" for row in rows[:_NAMED]),
+            files=tuple(f"{named(row)}, by {named(importers[row.number])}" for row in rows[:FILES_NAMED]),
             imports_in_a_row=max(len(_chain(row, importers)) for row in rows),
         ),
     )
@@ -74,9 +73,9 @@ def _sooner_us(case: PageCase, importers: Mapping[int, Request]) -> dict[int, in
 def _asked_sooner_us(case: PageCase, row: Request, first: Request) -> int:
     """How much sooner it is asked for, with the connection that it opens. Over one that others open it is when that is
     open; where connections carry one at a time, over another, which opens first."""
-    connection = case.connection_of(row)
+    connection, late_us = case.connection_of(row), row.timing.start_us - first.timing.start_us
     if connection is None or case.waited_us(row):
-        return row.timing.start_us - first.timing.start_us
-    open_us = max(first.timing.start_us, ready_us(connection) or 0)
-    another_us = opening_us(connection) if row.protocol in ONE_AT_A_TIME else 0
-    return max(0, row.timing.start_us - open_us - another_us)
+        return late_us
+    alone = row.protocol in ONE_AT_A_TIME
+    waits_us = opening_us(connection) if alone else case.would_wait_us(row, first.timing.start_us)
+    return max(0, late_us - waits_us)

@@ -9,7 +9,7 @@ from workers.diagnosis import page_line
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
-from workers.diagnosis.page_hosts import ONE_AT_A_TIME, opening_us, ready_us
+from workers.diagnosis.page_hosts import ONE_AT_A_TIME, opening_us
 from workers.diagnosis.page_largest_paint import LargestPaint
 from workers.diagnosis.page_rendering import named
 from workers.diagnosis.page_windows import growing_us
@@ -79,7 +79,8 @@ def _is_own_font(case: PageCase, largest: LargestPaint) -> bool:
 def _comes_sooner_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
     """How much sooner a hint has it come, after the connection that it found open and would have had to wait for, and
     over a window that had not grown yet."""
-    sooner_us = max(0, late_us - _opening_us(case, largest.asked) - growing_us(case, largest.row))
+    waits_us = case.would_wait_us(largest.asked, case.hint_us or 0)
+    sooner_us = max(0, late_us - waits_us - growing_us(case, largest.row))
     return page_line.sooner_us(largest.row, case.page.waterfall.requests, sooner_us)
 
 
@@ -134,14 +135,6 @@ def _another_connection_us(case: PageCase, asked: Request) -> int:
     )
     looked_up_us = 0 if connection.dns is None else connection.dns.duration_us
     return opening_us(connection) - looked_up_us if is_at_work else 0
-
-
-def _opening_us(case: PageCase, asked: Request) -> int:
-    """How long the connection, which others had opened since a hint would have been read, took to open."""
-    connection, hint_us = case.connection_of(asked), case.hint_us or 0
-    if connection is None or case.waited_us(asked):
-        return 0
-    return max(0, min(opening_us(connection), (ready_us(connection) or 0) - hint_us))
 
 
 def _is_named_by_script(case: PageCase, asked: Request) -> bool:

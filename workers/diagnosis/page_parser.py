@@ -5,11 +5,9 @@ from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
 from workers.diagnosis.page_instants import CLOCKS_US, DIRECTLY_US
 from workers.diagnosis.page_largest_paint import LargestPaint
-from workers.diagnosis.page_rendering import named
+from workers.diagnosis.page_rendering import FILES_NAMED, named
 from workers.measurement.finding import FindingId
 from workers.measurement.waterfall import Blocking, Request, RowFlag
-
-_NAMED = 5
 
 
 def held(case: PageCase) -> Verdicts:
@@ -35,7 +33,7 @@ def held(case: PageCase) -> Verdicts:
             lcp_ms=in_ms(lcp_us),
             picture_there_ms=in_ms(largest.row.timing.end_us),
             blocked_until_ms=in_ms(until_us),
-            files=tuple(named(row) for row in rows[:_NAMED]),
+            files=tuple(named(row) for row in rows[:FILES_NAMED]),
             element=case.page.vitals.lcp_element,
         ),
     )

@@ -11,7 +11,8 @@ from workers.measurement.finding import Cause, Finding, FindingId, NotJudgedReas
 from workers.measurement.waterfall import Request
 from workers.measurement.web_address import host_of
 
-_NAMED = 5
+# So many files of a cause are named.
+FILES_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +136,7 @@ def _found(case: PageCase, holder: _Holder) -> Finding:
         host=holder.cause.host,
         evidence=facts(
             requests=len(holder.rows),
-            files=tuple(_told(row) for row in holder.rows[:_NAMED]),
+            files=tuple(_told(row) for row in holder.rows[:FILES_NAMED]),
             first_paint_ms=in_ms(case.page.vitals.fcp_us),
             blocked_until_ms=in_ms(holder.end_us),
             document_read_ms=in_ms(_read_us(case)),

@@ -8,7 +8,7 @@ from workers.diagnosis.facts import facts
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, header, is_answered, severity, told
 from workers.diagnosis.page_hosts import trip_us
 from workers.diagnosis.page_paths import PaintPath
-from workers.diagnosis.page_rendering import named
+from workers.diagnosis.page_rendering import FILES_NAMED, named
 from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES
 from workers.measurement.finding import FindingId, Severity
 from workers.measurement.http_date import http_date
@@ -19,7 +19,6 @@ from workers.measurement.waterfall import Request, ResourceType, RowFlag, Served
 SHORT_S = 86_400
 MIN_BYTES = 50_000
 _STATIC = frozenset({ResourceType.STYLESHEET, ResourceType.SCRIPT, ResourceType.FONT, ResourceType.IMAGE})
-_NAMED = 5
 _MAX_S, _MAX_DIGITS = 2**31, 12
 # A picture of fewer bytes counts visits, or keeps a place: it is meant to be asked for each time, or costs nothing.
 _MIN_PICTURE_BYTES = 1_000
@@ -46,7 +45,7 @@ def uncached(case: PageCase) -> Verdicts:
         rows,
         saving_us or None,
         evidence=facts(
-            files=tuple(f"{named(row)}, {_policy(row)}" for row in rows[:_NAMED]),
+            files=tuple(f"{named(row)}, {_policy(row)}" for row in rows[:FILES_NAMED]),
             requests=len(rows),
             again_bytes=again_bytes or None,
             seen_in_repeat_view=seen or None,
