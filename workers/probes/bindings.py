@@ -157,12 +157,13 @@ class Pipe:
     pyOpenSSL does the same with checks, a new buffer and an exception in each call, which cost as much as system calls.
     """
 
-    __slots__ = ("_buffer", "_connection", "_from", "_into", "_ssl", "_view")
+    __slots__ = ("_buffer", "_connection", "_from", "_into", "_ssl", "_view", "has_ended")
 
     def __init__(self, connection: SSL.Connection, buffer: Any) -> None:
         self._connection = connection
         self._ssl, self._into, self._from = connection._ssl, connection._into_ssl, connection._from_ssl
         self._buffer, self._view = buffer, _read(buffer)
+        self.has_ended = False
 
     def shake(self) -> bool:
         """Whether the handshake is done; otherwise it needs more. Raises SSL.Error."""
@@ -187,11 +188,15 @@ class Pipe:
         return output
 
     def read(self) -> bytes:
-        """Some of what the server said, decrypted; empty when there is no more. Raises SSL.Error, also at the end."""
+        """Some of what the server said, decrypted; empty when there is no more, `has_ended` for good. Raises SSL.Error."""
         size = _lib.SSL_read(self._ssl, self._buffer, _RECORD_BYTES)
         if size > 0:
             return bytes(self._view[:size])
-        self._raise_unless_wanting(size)
+        why = _lib.SSL_get_error(self._ssl, size)
+        if why == _lib.SSL_ERROR_ZERO_RETURN:
+            self.has_ended = True
+        elif why != _lib.SSL_ERROR_WANT_READ:
+            self._connection._raise_ssl_error(self._ssl, size)
         return b""
 
     def write(self, data: bytes) -> None:

@@ -89,7 +89,6 @@ class TlsChannel:
         self._party = party
         self._connection, self._pipe = party.connection, party.pipe
         self._framer = RecordFramer(wire.recorder)
-        self._ended = False
         self._unread = b""
         self._replies = 0
         self._said_bytes = 0
@@ -150,7 +149,7 @@ class TlsChannel:
             data, self._unread = self._unread, b""
             return data
         begun = self._wire.recorder.first_read is not None
-        while not self._ended:
+        while not self._pipe.has_ended:
             if not await (self._feed(_BULK_BYTES) if begun else self._feed_edge()):
                 return b""
             if self._held:
@@ -222,8 +221,6 @@ class TlsChannel:
         try:
             while part := self._pipe.read():
                 data += part
-        except SSL.ZeroReturnError:
-            self._ended = True
         except SSL.Error as error:
             if not data:
                 raise self._broken(error) from error

@@ -3,6 +3,7 @@
 So a name that answers differently the second time (DNS rebinding) gains nothing: there is no second time.
 """
 
+import errno
 import os
 import socket
 import time
@@ -74,10 +75,9 @@ def has_route(address: str) -> bool:
 
 
 async def _connect(sock: socket.socket, address: str, port: int, deadline_ns: int) -> None:
-    try:
-        sock.connect((address, port))
-    except BlockingIOError:
+    code = sock.connect_ex((address, port))
+    if code == errno.EINPROGRESS:
         await ready(sock, WRITABLE, deadline_ns)
         code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-        if code:
-            raise OSError(code, os.strerror(code)) from None
+    if code:
+        raise OSError(code, os.strerror(code))
