@@ -32,7 +32,7 @@ def imported(case: PageCase) -> Verdicts:
         rows,
         case.paint.claim(sooner),
         evidence=facts(
-            files=tuple(f"{named(row)}, by {named(importers[row.number])}" for row in rows[:FILES_NAMED]),
+            files=tuple(f"{named(row)} (by {named(importers[row.number])})" for row in rows[:FILES_NAMED]),
             imports_in_a_row=max(len(_chain(row, importers)) for row in rows),
         ),
     )

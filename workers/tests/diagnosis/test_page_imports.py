@@ -50,7 +50,7 @@ def test_a_chain_of_imports_costs_what_asking_for_all_at_once_gains() -> None:
     assert found is not None
     assert found.rows == (3, 4)
     assert 184_000 - WORK_US <= (found.saving_us or 0) <= 184_000
-    assert evidence_of(found)["files"] == ("3 1.css, by 2 0.css", "4 2.css, by 3 1.css")
+    assert evidence_of(found)["files"] == ("3 1.css (by 2 0.css)", "4 2.css (by 3 1.css)")
     assert evidence_of(found)["imports_in_a_row"] == 2
 
 
