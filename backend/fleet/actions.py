@@ -48,7 +48,9 @@ def add_region(*, actor: User | None, organisation: Organisation | None, code: s
 
 @transaction.atomic
 def rotate_token(*, actor: User | None, region: Region) -> Credentials:
-    """New secrets for a region; the old ones end at once. Raises BrokerUnavailableError (then the old ones stay)."""
+    """New secrets for a region; the old ones end at once. Raises RegionError when it was removed, and
+    BrokerUnavailableError (then the old ones stay)."""
+    region = _as_it_is(region)
     credentials = new_credentials(region.code)
     _store(region, credentials)
     record("rotate_token", region, actor=actor, organisation=region.organisation, code=region.code)
@@ -60,8 +62,9 @@ def rotate_token(*, actor: User | None, region: Region) -> Credentials:
 def remove_region(*, actor: User | None, region: Region) -> None:
     """Shuts a region out: its token and its broker account end. Its history stays, and so its code stays taken.
 
-    Raises BrokerUnavailableError (then it stays).
+    Raises RegionError when it was removed before, and BrokerUnavailableError (then it stays).
     """
+    region = _as_it_is(region)
     region.enabled = False
     region.save(update_fields=["enabled"])
     record("remove_region", region, actor=actor, organisation=region.organisation, code=region.code)
@@ -114,6 +117,14 @@ def forget_agents(*, before: datetime) -> int:
     """Removes agents that were last seen before an instant; how many."""
     deleted, _ = Agent.objects.filter(last_seen_at__lt=before).delete()
     return deleted
+
+
+def _as_it_is(region: Region) -> Region:
+    """Until the end of the transaction nobody else changes it. Raises RegionError when somebody has removed it."""
+    try:
+        return Region.objects.select_for_update().get(pk=region.pk, enabled=True)
+    except Region.DoesNotExist:
+        raise RegionError(f"Region {region.code} was removed; add another one.") from None
 
 
 def _store(region: Region, credentials: Credentials) -> None:

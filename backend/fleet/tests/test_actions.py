@@ -10,6 +10,7 @@ from backend.fleet import actions, queries
 from backend.fleet.credentials import Credentials, digest
 from backend.fleet.models import Agent, Region
 from backend.fleet.queries import Health
+from backend.fleet.tests.accounts import accounts_at
 from workers.measurement.messages import Heartbeat
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -51,6 +52,25 @@ def test_no_other_token_finds_a_region(eu: Credentials, token: str) -> None:
 def test_a_disabled_region_has_no_token(eu: Credentials) -> None:
     Region.objects.update(enabled=False)
     assert queries.region_by_token(eu.token) is None
+
+
+def test_a_region_that_was_removed_meanwhile_comes_back_by_nothing(eu: Credentials, alice: Member, broker: str) -> None:
+    read_before = Region.objects.get()
+    actions.remove_region(actor=alice.user, region=Region.objects.get())
+    for act in (actions.rotate_token, actions.remove_region):
+        with pytest.raises(actions.RegionError, match="Region eu was removed"):
+            act(actor=alice.user, region=read_before)
+    assert not Region.objects.get().enabled
+    assert "region-eu" not in accounts_at(broker)
+
+
+def test_new_secrets_change_nothing_else_of_a_region(eu: Credentials, alice: Member) -> None:
+    read_before = Region.objects.get()
+    actions.record_heartbeat(region=Region.objects.get(), heartbeat=BEAT, now=NOW)
+    Region.objects.update(name="Frankfurt am Main")
+    actions.rotate_token(actor=alice.user, region=read_before)
+    now = Region.objects.get()
+    assert (now.name, now.joined_at) == ("Frankfurt am Main", NOW)
 
 
 @pytest.mark.parametrize("code", ["", "e", "EU", "eu_west", "-eu", "eu-", "eu:us", "e" * 21, "eu\n", "*"])

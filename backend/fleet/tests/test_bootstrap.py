@@ -8,9 +8,11 @@ from django.core.management import CommandError, call_command
 from pytest_django import Settings
 
 from backend.accounts.models import Membership, Organisation, User
+from backend.fleet.actions import remove_region
 from backend.fleet.bootstrap import UNNAMED
 from backend.fleet.models import Region
 from backend.fleet.queries import region_by_token
+from backend.fleet.tests.accounts import accounts_at
 
 
 def run(*arguments: str) -> dict[str, Any]:
@@ -67,12 +69,20 @@ def test_rotation_tells_new_secrets_and_ends_the_old(db: None, broker: str) -> N
     assert region_by_token(new) is not None
 
 
+def test_a_region_that_was_removed_gets_no_new_secrets(db: None, broker: str) -> None:
+    run("--region", "eu=Frankfurt")
+    remove_region(actor=None, region=Region.objects.get(code="eu"))
+    with pytest.raises(CommandError, match="Region eu was removed"):
+        run("--region", "eu=Frankfurt", "--rotate")
+    assert "region-eu" not in accounts_at(broker)
+
+
 def test_a_second_call_restores_what_the_broker_lost(db: None, broker: str) -> None:
     run("--region", "eu=Frankfurt")
     with redis.Redis.from_url(broker) as owner:
         owner.acl_deluser("region-eu")
-        run("--region", "eu=Frankfurt")
-        assert b"region-eu" in owner.execute_command("ACL", "USERS")
+    run("--region", "eu=Frankfurt")
+    assert "region-eu" in accounts_at(broker)
 
 
 @pytest.mark.parametrize(

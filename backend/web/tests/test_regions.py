@@ -130,6 +130,18 @@ def test_a_region_is_removed_after_a_question(signed_in: Client, alice: Member, 
     assert signed_in.get(address).status_code == 404
 
 
+@pytest.mark.parametrize("name", ["region_rotate", "region_remove"])
+def test_who_comes_too_late_for_a_region_is_told_so(
+    signed_in: Client, alice: Member, broker: str, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    read_before = make_region("eu", alice.organisation)
+    Region.objects.update(enabled=False)
+    monkeypatch.setattr("backend.web.views.regions.owned_region", lambda *_: read_before)
+    response = signed_in.post(reverse(f"web:{name}", args=["eu"]), follow=True)
+    assert "Region eu was removed" in response.content.decode()
+    assert not Region.objects.get().enabled
+
+
 def test_a_shared_region_is_not_ours_to_change(signed_in: Client, broker: str) -> None:
     make_region("shared")
     for name in ("region_rotate", "region_remove"):

@@ -64,7 +64,7 @@ def rotate(request: MemberRequest, code: str) -> HttpResponse:
     region = _owned(request, code)
     try:
         return _credentials(request, actions.rotate_token(actor=request.user, region=region))
-    except BrokerUnavailableError as error:
+    except (actions.RegionError, BrokerUnavailableError) as error:
         messages.error(request, str(error))
         return redirect("web:regions")
 
@@ -86,7 +86,7 @@ def remove(request: MemberRequest, code: str) -> HttpResponse:
         return ask(request, question)
     try:
         actions.remove_region(actor=request.user, region=region)
-    except BrokerUnavailableError as error:
+    except (actions.RegionError, BrokerUnavailableError) as error:
         messages.error(request, str(error))
         return redirect("web:regions")
     reconcile_organisation(request.organisation)
