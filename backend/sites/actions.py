@@ -55,6 +55,7 @@ def create_draft(*, actor: User | None, organisation: Organisation, url: str) ->
 @transaction.atomic
 def activate(*, actor: User | None, site: Site, name: str) -> Site:
     """Turns a draft into a site that is measured for good. An empty name keeps the old one."""
+    site = _as_it_is(site)
     site.name = name.strip()[:MAX_NAME_CHARS] or site.name
     site.status = SiteStatus.ACTIVE
     site.save(update_fields=["name", "status"])
@@ -65,6 +66,7 @@ def activate(*, actor: User | None, site: Site, name: str) -> Site:
 @transaction.atomic
 def rename(*, actor: User | None, site: Site, name: str) -> Site:
     """Gives a site another name; an empty one keeps the old."""
+    site = _as_it_is(site)
     before, site.name = site.name, name.strip()[:MAX_NAME_CHARS] or site.name
     site.save(update_fields=["name"])
     record("rename_site", site, actor=actor, organisation=site.organisation, before=before, after=site.name)
@@ -76,7 +78,7 @@ def add_pair(*, actor: User | None, site: Site, settings: MonitorSettings) -> Mo
     """A monitor that asks two servers for the same. Raises InvalidMonitorError, SiteLimitError."""
     settings = _canonical(settings)
     # Locked, so that two who add at once do not both find room.
-    Site.objects.select_for_update().get(pk=site.pk)
+    site = _as_it_is(site)
     if site.monitors.filter(kind=Kind.PAIR.value).count() >= MAX_PAIRS:
         raise SiteLimitError(f"This site has {MAX_PAIRS} pairs; delete one before you add another.")
     monitor = Monitor(site=site, kind=settings.kind.value)
@@ -117,6 +119,11 @@ def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSet
     detail = _named(monitor) | {"changed": changed} | ({"moved": moved} if moved else {})
     record("change_monitor", monitor, actor=actor, organisation=monitor.site.organisation, **detail)
     return monitor
+
+
+def _as_it_is(site: Site) -> Site:
+    """Until the end of the transaction nobody else changes it."""
+    return Site.objects.select_for_update(no_key=True, of=("self",)).select_related("organisation").get(pk=site.pk)
 
 
 def _named(monitor: Monitor) -> dict[str, object]:

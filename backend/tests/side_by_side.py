@@ -1,4 +1,4 @@
-"""Several who do the same at the same moment, each with a connection to the database of its own."""
+"""Several who do the same at the same moment, each with a connection to the database of its own; and how many wait."""
 
 import threading
 from collections.abc import Callable
@@ -25,3 +25,16 @@ def side_by_side(count: int, act: Callable[[int], object]) -> list[BaseException
     for thread in threads:
         thread.join()
     return faults
+
+
+def waiting() -> int:
+    """How many wait for a lock in this database: others are of tests beside this one. A transaction sees connections
+    as they were first."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_stat_clear_snapshot()")
+        cursor.execute(
+            "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
+            " WHERE NOT l.granted AND a.datname = current_database()"
+        )
+        (count,) = cursor.fetchone() or (0,)
+    return int(count)

@@ -14,6 +14,7 @@ from backend.cast import Member
 from backend.emptying import empty_database
 from backend.runs.models import Run
 from backend.testing import wait_until
+from backend.tests.side_by_side import waiting
 from backend.web.tests.measurements import page
 from backend.web.tests.world import World, make_world
 from workers.measurement.messages import Measured
@@ -69,7 +70,7 @@ def test_what_another_process_has_not_committed_yet_is_waited_for_and_goes_too()
             "VALUES (gen_random_uuid(), 'late', 'Late', now())"
         )
         emptied = beside.submit(_empty_beside)
-        wait_until(_somebody_waits, "the lock to be asked for")
+        wait_until(waiting, "the lock to be asked for")
         other.commit()
         emptied.result()
     assert not Organisation.objects.exists()
@@ -81,7 +82,7 @@ def test_who_was_killed_and_still_asks_for_what_is_being_emptied_ends_first() ->
     with ThreadPoolExecutor(1) as beside, psycopg.connect(**connection.get_connection_params()) as other:
         other.execute("LOCK TABLE sites_site IN ROW EXCLUSIVE MODE")
         emptied = beside.submit(_empty_beside)
-        wait_until(_somebody_waits, "the lock to be asked for")
+        wait_until(waiting, "the lock to be asked for")
         # Which of two that wait for each other has to give way is PostgreSQL's choice.
         with suppress(psycopg.errors.DeadlockDetected):
             other.execute("LOCK TABLE accounts_organisation IN ROW SHARE MODE")
@@ -92,13 +93,3 @@ def test_who_was_killed_and_still_asks_for_what_is_being_emptied_ends_first() ->
 def _empty_beside() -> None:
     empty_database()
     connection.close()
-
-
-def _somebody_waits() -> bool:
-    with connection.cursor() as cursor:
-        # In our own database: other processes of the run empty theirs on the same server.
-        cursor.execute(
-            "SELECT count(*) FROM pg_locks l JOIN pg_database d ON d.oid = l.database"
-            " WHERE NOT granted AND mode = 'AccessExclusiveLock' AND datname = current_database()"
-        )
-        return bool(cursor.fetchone() != (0,))

@@ -188,7 +188,7 @@ class Pipe:
         return output
 
     def read(self) -> bytes:
-        """Some of what the server said, decrypted; empty when there is no more, `has_ended` for good. Raises SSL.Error."""
+        """Some of what the server said, decrypted; empty for no more, `has_ended` for good. Raises SSL.Error."""
         size = _lib.SSL_read(self._ssl, self._buffer, _RECORD_BYTES)
         if size > 0:
             return bytes(self._view[:size])

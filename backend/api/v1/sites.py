@@ -91,7 +91,7 @@ def change_site(request: ApiRequest, site_id: UUID, change: SiteChange) -> Site:
     if change.status is SiteStatus.ACTIVE and site.status == SiteStatus.DRAFT:
         return shape_of(actions.save_site(actor=actor, site=site, name=change.name or ""))
     if change.name is not None:
-        site_actions.rename(actor=actor, site=site, name=change.name)
+        site = site_actions.rename(actor=actor, site=site, name=change.name)
     return shape_of(site)
 
 

@@ -10,6 +10,7 @@ from backend.runs.slots import offset_us
 from backend.runs.tests.factories import NOW, make_fleet, make_monitors, make_region
 from backend.sites.models import Monitor, Site
 from backend.testing import wait_until
+from backend.tests.side_by_side import waiting
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +74,7 @@ def test_an_edit_that_ends_while_all_are_gone_through_stays() -> None:
         with transaction.atomic():
             Schedule.objects.select_for_update().get()
             through = others.submit(_reconcile_all_and_go)
-            wait_until(_somebody_waits, "the other to wait for us", timeout_s=60)
+            wait_until(waiting, "the other to wait for us", timeout_s=60)
             Monitor.objects.filter(pk=monitor.pk).update(interval_s=120)
             reconcile([monitor.pk], now=NOW)
         assert through.result() == Changes()
@@ -85,18 +86,6 @@ def _reconcile_all_and_go() -> Changes:
         return reconcile_all(now=NOW)
     finally:
         connection.close()
-
-
-def _somebody_waits() -> bool:
-    """In this database: others are of tests beside this one. A transaction sees connections as they were first."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_clear_snapshot()")
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
-            " WHERE NOT l.granted AND a.datname = current_database())"
-        )
-        (waits,) = cursor.fetchone() or (False,)
-    return bool(waits)
 
 
 def test_monitors_beyond_one_batch_are_reconciled_too(monkeypatch: pytest.MonkeyPatch) -> None:

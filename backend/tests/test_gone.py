@@ -1,0 +1,64 @@
+"""Of two who delete the same thing at once, the later one is told that it is not there: no fault of ours."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from django.db import connection, transaction
+from django.test import Client
+from django.urls import reverse
+
+from backend.alerts.models import Channel
+from backend.api.tests.v1.calling import make_token
+from backend.cast import Member
+from backend.sites.actions import rename
+from backend.sites.models import Site
+from backend.testing import wait_until
+from backend.tests.side_by_side import waiting
+from backend.web.tests.world import make_channel, make_world
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def by_hand(alice: Member, channel: Channel) -> Any:
+    client = Client(raise_request_exception=False)
+    client.force_login(alice.user)
+    return client.post(reverse("web:channel_delete", args=[channel.public_id]))
+
+
+def by_program(alice: Member, channel: Channel) -> Any:
+    client = Client(raise_request_exception=False, headers={"Authorization": f"Bearer {make_token(alice)}"})
+    return client.delete(f"/api/v1/channels/{channel.public_id}")
+
+
+@pytest.mark.parametrize(("delete", "done"), [(by_hand, 302), (by_program, 204)])
+def test_of_two_who_delete_the_same_the_later_finds_nothing(
+    alice: Member, delete: Callable[[Member, Channel], Any], done: int
+) -> None:
+    channel = make_channel(alice)
+
+    def delete_it() -> tuple[int, str]:
+        try:
+            response = delete(alice, channel)
+            return response.status_code, response.content.decode()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(2) as people:
+        with transaction.atomic():
+            Channel.objects.select_for_update().get()
+            asked = [people.submit(delete_it) for _ in range(2)]
+            wait_until(lambda: waiting() == 2, "both to have found it", timeout_s=60)
+        (first, _), (second, text) = sorted(one.result() for one in asked)
+    assert (first, second) == (done, 404)
+    assert "There is nothing here" in text or '"type": "/api/v1/problems/not-found"' in text
+    assert not Channel.objects.exists()
+
+
+def test_a_site_that_is_deleted_meanwhile_is_not_given_a_name(alice: Member) -> None:
+    site = make_world(alice).site
+    read_before = Site.objects.get(pk=site.pk)
+    site.delete()
+    with pytest.raises(Site.DoesNotExist):
+        rename(actor=alice.user, site=read_before, name="Shop")
