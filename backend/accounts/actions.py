@@ -119,6 +119,8 @@ def add_member(*, actor: User | None, organisation: Organisation, email: str, ro
 def change_role(*, actor: User, membership: Membership, role: Role) -> Membership:
     """Gives a member another role. Raises LastOwnerError."""
     _keep_an_owner(membership, leaving=role is not Role.OWNER)
+    rows = Membership.objects.select_for_update(of=("self",)).select_related("user", "organisation")
+    membership = rows.get(pk=membership.pk)
     before, membership.role = membership.role, role
     membership.save(update_fields=["role"])
     detail = {"email": membership.user.email, "before": before, "after": role.value}

@@ -50,7 +50,7 @@ def step(now: datetime | None = None) -> float:
 
 def call_back(now: datetime) -> int:
     """Makes the calls that are due, a bounded number at once; how many."""
-    calls = [_Call(gate, _url(gate), json.dumps(message(gate)).encode()) for gate in _claim(now)]
+    calls = _claim(now)
     if calls:
         with ThreadPoolExecutor(max_workers=_AT_ONCE, thread_name_prefix="callback") as pool:
             for call, told in zip(calls, pool.map(_made, calls), strict=True):
@@ -59,14 +59,14 @@ def call_back(now: datetime) -> int:
 
 
 @transaction.atomic
-def _claim(now: datetime) -> list[Gate]:
+def _claim(now: datetime) -> list[_Call]:
     due = Gate.objects.select_for_update(skip_locked=True, of=("self",)).filter(callback_due_at__lte=now)
     gates = list(due.select_related("site", "deploy").order_by("callback_due_at")[:_AT_ONCE])
     for gate in gates:
         gate.callback_due_at = now + _LEASE
         gate.callback_tries += 1
         gate.save(update_fields=["callback_due_at", "callback_tries"])
-    return gates
+    return [_Call(gate, _url(gate), json.dumps(message(gate)).encode()) for gate in gates]
 
 
 def _url(gate: Gate) -> str | None:
@@ -89,12 +89,11 @@ def _made(call: _Call) -> _Told:
 
 
 def _note(gate: Gate, told: _Told, now: datetime) -> None:
-    """It is tried again until it is over, five times in all."""
+    """It is tried again until it is over, five times in all. A gate may have been deleted with its site meanwhile."""
     tried = gate.callback_tries
     is_over = told.is_over or tried > len(BACKOFF_S)
-    gate.callback_answer = told.words[:200]
-    gate.callback_due_at = None if is_over else now + timedelta(seconds=BACKOFF_S[tried - 1])
-    gate.save(update_fields=["callback_answer", "callback_due_at"])
+    due_at = None if is_over else now + timedelta(seconds=BACKOFF_S[tried - 1])
+    Gate.objects.filter(pk=gate.pk).update(callback_answer=told.words[:200], callback_due_at=due_at)
     log.info("called back for gate %s, try %d: %s", gate.public_id, tried, told.words)
 
 

@@ -9,11 +9,16 @@ from django.db import connection, transaction
 from django.test import Client
 from django.urls import reverse
 
+from backend.accounts.actions import change_role
+from backend.accounts.models import Membership
+from backend.accounts.permissions import Role
 from backend.alerts.models import Channel
 from backend.api.tests.v1.calling import make_token
 from backend.cast import Member
+from backend.runs.tests.factories import NOW
 from backend.sites.actions import rename
-from backend.sites.models import Site
+from backend.sites.hosts import choose_role
+from backend.sites.models import Host, HostRole, Site
 from backend.testing import wait_until
 from backend.tests.side_by_side import waiting
 from backend.web.tests.world import make_channel, make_world
@@ -56,9 +61,15 @@ def test_of_two_who_delete_the_same_the_later_finds_nothing(
     assert not Channel.objects.exists()
 
 
-def test_a_site_that_is_deleted_meanwhile_is_not_given_a_name(alice: Member) -> None:
+def test_what_is_deleted_meanwhile_is_not_changed(alice: Member, bob: Member) -> None:
     site = make_world(alice).site
+    host = Host.objects.create(site=site, name="cdn.example", proposed="cdn", first_seen_at=NOW, last_seen_at=NOW)
     read_before = Site.objects.get(pk=site.pk)
-    site.delete()
+    Site.objects.filter(pk=site.pk).delete()
+    Membership.objects.filter(pk=bob.membership.pk).delete()
     with pytest.raises(Site.DoesNotExist):
         rename(actor=alice.user, site=read_before, name="Shop")
+    with pytest.raises(Host.DoesNotExist):
+        choose_role(actor=alice.user, host=host, role=HostRole.OWN)
+    with pytest.raises(Membership.DoesNotExist):
+        change_role(actor=alice.user, membership=bob.membership, role=Role.ADMIN)

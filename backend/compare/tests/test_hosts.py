@@ -47,7 +47,7 @@ def test_what_the_owner_says_wins_and_stays(world: World, bob: Member) -> None:
     assert (host.role, host.proposed, host.chosen_by) == (HostRole.CDN, HostRole.THIRD_PARTY, bob.user)
     assert host.last_seen_at == NOW + DAY
     assert AuditEntry.objects.get(action="choose_host_role").detail["after"] == "cdn"
-    choose_role(actor=bob.user, host=host, role=None)
+    host = choose_role(actor=bob.user, host=host, role=None)
     assert (host.role, host.chosen_by) == (HostRole.THIRD_PARTY, None)
 
 

@@ -3,14 +3,14 @@
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
 from backend.alerts.tests.standin import FAULT, StandIn
-from backend.gates.callbacks import BACKOFF_S, call_back
+from backend.gates.callbacks import BACKOFF_S, _Call, _claim, call_back
 from backend.gates.models import Gate
 from backend.gates.steps import step
 from backend.gates.tests.world import World
@@ -97,6 +97,23 @@ def test_who_is_silent_keeps_neither_gates_nor_other_listeners_waiting(world: Wo
         threading.Timer(0.5, released.set).start()
         assert call_back(timezone.now()) == 4
         assert len(there.calls) == 1
+
+
+def test_a_gate_that_is_deleted_while_it_is_told_keeps_no_other_from_being_told(
+    world: World, there: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.history()
+    first, second = (world.play(world.ask(callback_url=f"{there.origin}/{place}")) for place in (1, 2))
+
+    def claim(now: datetime) -> list[_Call]:
+        claimed = _claim(now)
+        Gate.objects.filter(pk=first.pk).delete()
+        return claimed
+
+    monkeypatch.setattr("backend.gates.callbacks._claim", claim)
+    assert call_back(timezone.now()) == 2
+    second.refresh_from_db()
+    assert (second.callback_due_at, second.callback_answer) == (None, "answered 200")
 
 
 def test_the_address_is_stored_encrypted(world: World, there: StandIn) -> None:
