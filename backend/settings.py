@@ -71,7 +71,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "backend.web.middleware.form_address",
-    "backend.web.middleware.Gone",
+    "backend.gone.Gone",
 ]
 TEMPLATES: list[dict[str, Any]] = [
     {

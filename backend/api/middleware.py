@@ -8,7 +8,7 @@ from backend.api.v1.problems import MEDIA_TYPE, ProblemError, problem, type_of_s
 
 _PREFIX = "/api/v1/"
 # Agents speak the wire's own language.
-_AGENTS = "/api/v1/agent/"
+AGENTS = "/api/v1/agent/"
 _ERRORS = 400
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -18,7 +18,7 @@ def api_answers(get_response: GetResponse) -> GetResponse:
     """HEAD is GET without the body; an error in any other form becomes a problem that keeps status and Allow."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        if not request.path.startswith(_PREFIX) or request.path.startswith(_AGENTS):
+        if not request.path.startswith(_PREFIX) or request.path.startswith(AGENTS):
             return get_response(request)
         is_head = request.method == "HEAD"
         if is_head:

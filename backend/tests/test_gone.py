@@ -6,15 +6,17 @@ from typing import Any
 
 import pytest
 from django.db import connection, transaction
-from django.test import Client
+from django.http import HttpResponse
+from django.test import Client, RequestFactory
 from django.urls import reverse
 
 from backend.accounts.actions import change_role
 from backend.accounts.models import Membership
 from backend.accounts.permissions import Role
 from backend.alerts.models import Channel
-from backend.api.tests.v1.calling import make_token
+from backend.api.tests.v1.calling import Program, make_token
 from backend.cast import Member
+from backend.gone import Gone
 from backend.runs.tests.factories import NOW
 from backend.sites.actions import rename
 from backend.sites.hosts import choose_role
@@ -61,6 +63,24 @@ def test_of_two_who_delete_the_same_the_later_finds_nothing(
     assert not Channel.objects.exists()
 
 
+def test_nothing_is_made_for_a_site_that_is_deleted_meanwhile(alice: Member) -> None:
+    site = make_world(alice).site
+    program = Program(make_token(alice))
+
+    def make_a_rule() -> int:
+        try:
+            return int(program.post("rules", {"kind": "failures", "site": str(site.public_id)}).status_code)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as people:
+        with transaction.atomic():
+            Site.objects.filter(pk=site.pk).delete()
+            asked = people.submit(make_a_rule)
+            wait_until(waiting, "the rule to have found its site", timeout_s=60)
+        assert asked.result() == 404
+
+
 def test_what_is_deleted_meanwhile_is_not_changed(alice: Member, bob: Member) -> None:
     site = make_world(alice).site
     host = Host.objects.create(site=site, name="cdn.example", proposed="cdn", first_seen_at=NOW, last_seen_at=NOW)
@@ -73,3 +93,17 @@ def test_what_is_deleted_meanwhile_is_not_changed(alice: Member, bob: Member) ->
         choose_role(actor=alice.user, host=host, role=HostRole.OWN)
     with pytest.raises(Membership.DoesNotExist):
         change_role(actor=alice.user, membership=bob.membership, role=Role.ADMIN)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "error"),
+    [
+        # It sends again what met a fault, and would not what nobody knows.
+        ("POST", "/api/v1/agent/results", Site.DoesNotExist()),
+        # Nobody deletes what is only looked for: the fault is ours.
+        ("GET", "/sites/", Site.DoesNotExist()),
+        ("POST", "/sites/", KeyError("site")),
+    ],
+)
+def test_other_faults_stay_faults(method: str, path: str, error: Exception) -> None:
+    assert Gone(lambda _: HttpResponse()).process_exception(RequestFactory().generic(method, path), error) is None

@@ -1,6 +1,5 @@
 """What every answer carries: an id that is also in the log, and the headers of a strict page."""
 
-import logging
 import re
 from collections.abc import Callable
 from http import HTTPMethod, HTTPStatus
@@ -11,17 +10,15 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from allauth.account.adapter import get_adapter
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import ObjectDoesNotExist, PermissionDenied
+from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.utils import timezone
-from django.views.defaults import page_not_found
 
 from backend.accounts.audit import acting_from
 from backend.accounts.models import User
 from backend.web.within import page_of_form
 
-log = logging.getLogger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 # Chart.js works under it, without inline styles.
@@ -55,22 +52,6 @@ class LoginRequired(LoginRequiredMiddleware):
         if request.method in (HTTPMethod.GET, HTTPMethod.HEAD):
             return super().handle_no_permission(request, view_func)
         return redirect_to_login(page_of_form(request))
-
-
-class Gone:
-    """What was to be changed, and somebody else deletes at that moment, is not there: that is no fault of ours."""
-
-    def __init__(self, get_response: GetResponse) -> None:
-        self._get_response = get_response
-
-    def __call__(self, request: HttpRequest) -> HttpResponse:
-        return self._get_response(request)
-
-    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if request.method in _READING or not isinstance(exception, ObjectDoesNotExist):
-            return None
-        log.warning("what was to be changed is not there any more", exc_info=exception)
-        return page_not_found(request, exception)
 
 
 def form_address(get_response: GetResponse) -> GetResponse:
