@@ -5,10 +5,9 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 
 from backend.api.v1.problems import MEDIA_TYPE, ProblemError, problem, type_of_status
+from workers.measurement.routes import AGENT_PATH
 
 _PREFIX = "/api/v1/"
-# Agents speak the wire's own language.
-AGENTS = "/api/v1/agent/"
 _ERRORS = 400
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -18,7 +17,8 @@ def api_answers(get_response: GetResponse) -> GetResponse:
     """HEAD is GET without the body; an error in any other form becomes a problem that keeps status and Allow."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        if not request.path.startswith(_PREFIX) or request.path.startswith(AGENTS):
+        # Agents speak the wire's own language.
+        if not request.path.startswith(_PREFIX) or request.path.startswith(AGENT_PATH):
             return get_response(request)
         is_head = request.method == "HEAD"
         if is_head:

@@ -6,10 +6,12 @@ from workers.measurement.messages import Kind
 
 EXECUTE_TASK = "firstbyte.execute"
 
-RESULTS_PATH = "/api/v1/agent/results"
-HEARTBEAT_PATH = "/api/v1/agent/heartbeat"
-PROGRESS_PATH = "/api/v1/agent/progress"
-PICTURE_PATH = "/api/v1/agent/{kind}/{run_id}"
+# Below it all is for agents.
+AGENT_PATH = "/api/v1/agent/"
+RESULTS_PATH = f"{AGENT_PATH}results"
+HEARTBEAT_PATH = f"{AGENT_PATH}heartbeat"
+PROGRESS_PATH = f"{AGENT_PATH}progress"
+PICTURE_PATH = f"{AGENT_PATH}{{kind}}/{{run_id}}"
 
 HEARTBEAT_INTERVAL_S = 15
 
