@@ -1,5 +1,6 @@
 """What diagnoses are worth behind odd ways: all twins, near and far, over ways by chance. Makes networks of its own."""
 
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +21,11 @@ def measure(seeds: int) -> list[Told]:
     ways = [Way(name=name, rtt_ms=rtt, seed=1 + seed) for seed, rtt, name in product(range(seeds), _RTTS_MS, ODD_WAYS)]
     with tempfile.TemporaryDirectory() as folder, side_by_side(_AT_ONCE) as processes:
         found = [processes.submit(told_behind, way, TWINS, Path(folder)) for way in ways]
-        return [one for each in found for one in each.result()]
+        told: list[Told] = []
+        for number, each in enumerate(found, start=1):
+            told += each.result()
+            print(f"  {number} of {len(ways)} ways", file=sys.stderr)
+        return told
 
 
 def met(told: Iterable[Told]) -> bool:
