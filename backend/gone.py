@@ -8,10 +8,10 @@ from django.http import HttpRequest, HttpResponse
 from django.views.defaults import page_not_found
 from psycopg.errors import ForeignKeyViolation
 
+from backend.safe_methods import SAFE_METHODS
 from workers.measurement.routes import AGENT_PATH
 
 log = logging.getLogger(__name__)
-_READING = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 class Gone:
@@ -27,7 +27,7 @@ class Gone:
         return self._get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if request.method in _READING or request.path.startswith(AGENT_PATH) or not _says_gone(exception):
+        if request.method in SAFE_METHODS or request.path.startswith(AGENT_PATH) or not _says_gone(exception):
             return None
         log.warning("what was to be changed is not there any more", exc_info=exception)
         return page_not_found(request, exception)

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from backend.accounts.audit import acting_from
 from backend.accounts.models import User
+from backend.safe_methods import SAFE_METHODS
 from backend.web.within import page_of_form
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -26,7 +27,6 @@ CSP = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
     "font-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
-_READING = frozenset({HTTPMethod.GET, HTTPMethod.HEAD, HTTPMethod.OPTIONS})
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
 
 
@@ -81,7 +81,7 @@ def audited_address(get_response: GetResponse) -> GetResponse:
     """What a request changes is put down to where it came from, as far as the proxies that are trusted say."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        with acting_from(None if request.method in _READING else _address_of(request)):
+        with acting_from(None if request.method in SAFE_METHODS else _address_of(request)):
             return get_response(request)
 
     return middleware

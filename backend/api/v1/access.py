@@ -18,13 +18,12 @@ from backend.accounts.permissions import Permission, Scope, check
 from backend.accounts.queries import membership_at, token_by_secret
 from backend.api.v1.limits import Policy, Standing, take
 from backend.api.v1.problems import CSRF, FORBIDDEN, SCOPE_MISSING, UNAUTHENTICATED, ProblemError
+from backend.safe_methods import SAFE_METHODS
 
 if TYPE_CHECKING:
     from ninja.security.base import SecuritySchema
 
 log = logging.getLogger(__name__)
-
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,10 +11,11 @@ from django.http.response import HttpResponseBase
 
 from backend.accounts.audit import acting_with
 from backend.api.v1 import limits
-from backend.api.v1.access import SAFE_METHODS, ApiRequest, identify
+from backend.api.v1.access import ApiRequest, identify
 from backend.api.v1.bodies import file_bytes_of, read_file, read_json
 from backend.api.v1.once import once
 from backend.api.v1.problems import ProblemError, invalid, problem
+from backend.safe_methods import SAFE_METHODS
 
 Run = Callable[..., HttpResponseBase]
 _OK, _NOT_MODIFIED = 200, 304
