@@ -15,6 +15,7 @@ from backend.accounts.models import ApiToken, Membership, Organisation, Theme, U
 from backend.accounts.permissions import Role, Scope
 from backend.accounts.room import hold
 from backend.accounts.tokens import digest, new_secret, shown_prefix
+from backend.as_it_is import as_it_is
 
 # 62 ** 20 is 119 bits: not to be guessed, and short enough to be typed once.
 PASSWORD_CHARS = 20
@@ -119,8 +120,7 @@ def add_member(*, actor: User | None, organisation: Organisation, email: str, ro
 def change_role(*, actor: User, membership: Membership, role: Role) -> Membership:
     """Gives a member another role. Raises LastOwnerError."""
     _keep_an_owner(membership, leaving=role is not Role.OWNER)
-    rows = Membership.objects.select_for_update(of=("self",)).select_related("user", "organisation")
-    membership = rows.get(pk=membership.pk)
+    membership = as_it_is(membership, "user", "organisation")
     before, membership.role = membership.role, role
     membership.save(update_fields=["role"])
     detail = {"email": membership.user.email, "before": before, "after": role.value}

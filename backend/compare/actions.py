@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import User
+from backend.as_it_is import as_it_is
 from backend.compare.evidence import propose
 from backend.compare.judging import report_end
 from backend.compare.models import MAX_NAME_CHARS, OriginLoad, Pairing, StoredVerdict
@@ -66,8 +67,7 @@ def change_pairing(*, actor: User | None, pairing: Pairing, draft: PairingDraft)
 
     Raises InvalidPairingError.
     """
-    rows = Pairing.objects.select_for_update(of=("self",)).select_related("site__organisation", "monitor")
-    pairing = rows.get(pk=pairing.pk)
+    pairing = as_it_is(pairing, "site__organisation", "monitor")
     settings = settings_for(draft, settings_of(pairing.monitor))
     before = (pairing.monitor.url, pairing.monitor.pair)
     name = draft.name.strip() or pairing.name

@@ -8,6 +8,7 @@ from django.db import transaction
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
 from backend.accounts.room import hold
+from backend.as_it_is import as_it_is
 from backend.fleet import broker
 from backend.fleet.credentials import Credentials, digest, new_credentials, shown_prefix
 from backend.fleet.models import CODE_PATTERN, Agent, Region
@@ -50,7 +51,7 @@ def add_region(*, actor: User | None, organisation: Organisation | None, code: s
 def rotate_token(*, actor: User | None, region: Region) -> Credentials:
     """New secrets for a region; the old ones end at once. Raises RegionError when it was removed, and
     BrokerUnavailableError (then the old ones stay)."""
-    region = _as_it_is(region)
+    region = _unless_removed(region)
     credentials = new_credentials(region.code)
     _store(region, credentials)
     record("rotate_token", region, actor=actor, organisation=region.organisation, code=region.code)
@@ -64,7 +65,7 @@ def remove_region(*, actor: User | None, region: Region) -> None:
 
     Raises RegionError when it was removed before, and BrokerUnavailableError (then it stays).
     """
-    region = _as_it_is(region)
+    region = _unless_removed(region)
     region.enabled = False
     region.save(update_fields=["enabled"])
     record("remove_region", region, actor=actor, organisation=region.organisation, code=region.code)
@@ -119,12 +120,12 @@ def forget_agents(*, before: datetime) -> int:
     return deleted
 
 
-def _as_it_is(region: Region) -> Region:
+def _unless_removed(region: Region) -> Region:
     """Until the end of the transaction nobody else changes it. Raises RegionError when somebody has removed it."""
-    try:
-        return Region.objects.select_for_update().get(pk=region.pk, enabled=True)
-    except Region.DoesNotExist:
-        raise RegionError(f"Region {region.code} was removed; add another one.") from None
+    region = as_it_is(region)
+    if not region.enabled:
+        raise RegionError(f"Region {region.code} was removed; add another one.")
+    return region
 
 
 def _store(region: Region, credentials: Credentials) -> None:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
 from backend.accounts.room import hold
+from backend.as_it_is import as_it_is
 from backend.fleet.queries import unknown_among, usable_regions
 from backend.gates.addresses import AddressError, Sides, sides_of
 from backend.gates.models import OPEN, BaselineMode, Gate, GateRule, Phase, Status
@@ -82,7 +83,7 @@ def create_gate(
 @transaction.atomic
 def cancel_gate(*, actor: User | None, gate: Gate) -> Gate:
     """Ends a gate without a verdict; runs that are under way end by themselves. One that has ended stays as it is."""
-    gate = Gate.objects.select_for_update().get(pk=gate.pk)
+    gate = as_it_is(gate)
     if gate.is_open:
         gate.status, gate.ended_at, gate.summary = Status.CANCELLED, timezone.now(), "Cancelled before it was decided."
         gate.save(update_fields=["status", "ended_at", "summary"])

@@ -10,6 +10,7 @@ from django.utils import timezone
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
 from backend.accounts.room import hold
+from backend.as_it_is import as_it_is
 from backend.sites import page_settings
 from backend.sites.deploys import DeployMarker
 from backend.sites.deploys import validate as validate_deploy
@@ -55,7 +56,7 @@ def create_draft(*, actor: User | None, organisation: Organisation, url: str) ->
 @transaction.atomic
 def activate(*, actor: User | None, site: Site, name: str) -> Site:
     """Turns a draft into a site that is measured for good. An empty name keeps the old one."""
-    site = _as_it_is(site)
+    site = as_it_is(site, "organisation")
     site.name = name.strip()[:MAX_NAME_CHARS] or site.name
     site.status = SiteStatus.ACTIVE
     site.save(update_fields=["name", "status"])
@@ -66,7 +67,7 @@ def activate(*, actor: User | None, site: Site, name: str) -> Site:
 @transaction.atomic
 def rename(*, actor: User | None, site: Site, name: str) -> Site:
     """Gives a site another name; an empty one keeps the old."""
-    site = _as_it_is(site)
+    site = as_it_is(site, "organisation")
     before, site.name = site.name, name.strip()[:MAX_NAME_CHARS] or site.name
     site.save(update_fields=["name"])
     record("rename_site", site, actor=actor, organisation=site.organisation, before=before, after=site.name)
@@ -78,7 +79,7 @@ def add_pair(*, actor: User | None, site: Site, settings: MonitorSettings) -> Mo
     """A monitor that asks two servers for the same. Raises InvalidMonitorError, SiteLimitError."""
     settings = _canonical(settings)
     # Locked, so that two who add at once do not both find room.
-    site = _as_it_is(site)
+    site = as_it_is(site, "organisation")
     if site.monitors.filter(kind=Kind.PAIR.value).count() >= MAX_PAIRS:
         raise SiteLimitError(f"This site has {MAX_PAIRS} pairs; delete one before you add another.")
     monitor = Monitor(site=site, kind=settings.kind.value)
@@ -103,7 +104,7 @@ def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSet
 
     Secrets that are KEPT stay, as long as they go where they went. Raises InvalidMonitorError.
     """
-    monitor = Monitor.objects.select_for_update().select_related("site__organisation").get(pk=monitor.pk)
+    monitor = as_it_is(monitor, "site__organisation")
     before = stored_settings(monitor)
     after = _canonical(with_kept(settings, before))
     changed = _changed_fields(before, after)
@@ -119,11 +120,6 @@ def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSet
     detail = _named(monitor) | {"changed": changed} | ({"moved": moved} if moved else {})
     record("change_monitor", monitor, actor=actor, organisation=monitor.site.organisation, **detail)
     return monitor
-
-
-def _as_it_is(site: Site) -> Site:
-    """Until the end of the transaction nobody else changes it."""
-    return Site.objects.select_for_update(no_key=True, of=("self",)).select_related("organisation").get(pk=site.pk)
 
 
 def _named(monitor: Monitor) -> dict[str, object]:

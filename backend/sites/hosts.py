@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from backend.accounts.audit import record
 from backend.accounts.models import User
+from backend.as_it_is import as_it_is
 from backend.sites.models import Host, HostRole, Site
 
 # A host that no page asked for so long is forgotten, unless the owner said what it is.
@@ -52,7 +53,7 @@ def propose_roles(*, site: Site, proposals: Iterable[ProposedRole], now: datetim
 @transaction.atomic
 def choose_role(*, actor: User | None, host: Host, role: HostRole | None) -> Host:
     """Says what a host is; None goes back to what is proposed. Stored findings of pages follow in the background."""
-    host = Host.objects.select_for_update(of=("self",)).select_related("site__organisation").get(pk=host.pk)
+    host = as_it_is(host, "site__organisation")
     before, host.chosen = host.chosen, role
     host.chosen_by, host.chosen_at = (actor, timezone.now()) if role is not None else (None, None)
     host.save(update_fields=["chosen", "chosen_by", "chosen_at"])

@@ -20,6 +20,7 @@ from backend.alerts.message import Event, Link, Message, Severity, clean
 from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.channels import MAX_NAME_CHARS
 from backend.alerts.notices import tell
+from backend.as_it_is import as_it_is
 from backend.encryption import DecryptionError, Unreadable, opened
 from backend.outbound import Outbound, client
 
@@ -82,7 +83,7 @@ def change_channel(
 
     A new destination switches a channel on again that was switched off because the old one was gone.
     """
-    channel = _locked(channel)
+    channel = as_it_is(channel, "organisation")
     changed = []
     if name.strip() and clean(name) != channel.name:
         channel.name = _free_name(channel.organisation, name, but=channel)
@@ -100,7 +101,7 @@ def change_channel(
 @transaction.atomic
 def rotate_secret(*, actor: User | None, channel: Channel) -> str:
     """A new signing secret, shown now and never again; the old one signs beside it for a day. Raises ChannelError."""
-    channel = _locked(channel)
+    channel = as_it_is(channel, "organisation")
     if channel.kind != ChannelKind.WEBHOOK:
         raise ChannelError("kind", "Only webhooks are signed.")
     channel.config, channel.secret_set_at = rotated(_config(channel), timezone.now()), timezone.now()
@@ -112,7 +113,7 @@ def rotate_secret(*, actor: User | None, channel: Channel) -> str:
 @transaction.atomic
 def switch_channel(*, actor: User | None, channel: Channel, enabled: bool) -> Channel:
     """Switches a channel on or off. What still waits when it is switched off is not sent later."""
-    channel = _locked(channel)
+    channel = as_it_is(channel, "organisation")
     if channel.enabled == enabled:
         return channel
     channel.enabled, channel.disabled_reason = enabled, ""
@@ -127,7 +128,7 @@ def switch_channel(*, actor: User | None, channel: Channel, enabled: bool) -> Ch
 @transaction.atomic
 def delete_channel(*, actor: User | None, channel: Channel) -> None:
     """Deletes a channel; what it was told stays in the log."""
-    channel = _locked(channel)
+    channel = as_it_is(channel, "organisation")
     drop_waiting(channel, "The channel was deleted.", timezone.now())
     record("delete_channel", channel, actor=actor, organisation=channel.organisation, name=channel.name)
     channel.delete()
@@ -152,7 +153,7 @@ def send_test(*, actor: User | None, channel: Channel, outbound: Outbound | None
 @transaction.atomic
 def _prepare_test(actor: User | None, channel: Channel, now: datetime) -> tuple[Delivery, Parcel]:
     hold(channel.organisation)
-    channel = _locked(channel)
+    channel = as_it_is(channel, "organisation")
     _refuse_too_many_tests(channel.organisation, now)
     if channel.not_before > now:
         seconds = (channel.not_before - now).total_seconds()
@@ -201,12 +202,6 @@ def _test_message(channel: Channel, now: datetime) -> Message:
         context=(f"Channel: {channel.name}",),
         links=(Link(label="Open alerts", path="/alerts/"),),
         data={"channel": str(channel.public_id)},
-    )
-
-
-def _locked(channel: Channel) -> Channel:
-    return (
-        Channel.objects.select_for_update(no_key=True, of=("self",)).select_related("organisation").get(pk=channel.pk)
     )
 
 

@@ -10,6 +10,7 @@ from backend.accounts.models import Organisation, User
 from backend.accounts.room import hold
 from backend.alerts.models import Maintenance
 from backend.alerts.models.rules import MAX_REASON_CHARS, MAX_WINDOWS
+from backend.as_it_is import as_it_is
 from backend.faults import FieldFaultError
 from backend.sites.models import Site
 from backend.texts import is_one_line
@@ -51,7 +52,7 @@ def plan_maintenance(
 def end_maintenance(*, actor: User | None, window: Maintenance) -> None:
     """Ends a window now; one that has not begun is deleted. What still holds is told within seconds."""
     now = timezone.now()
-    window = Maintenance.objects.select_for_update(of=("self",)).select_related("organisation").get(pk=window.pk)
+    window = as_it_is(window, "organisation")
     record("end_maintenance", window, actor=actor, organisation=window.organisation, name=_place(window))
     if window.starts_at >= now:
         window.delete()

@@ -16,6 +16,7 @@ from backend.alerts.models import Channel, Incident, Rule
 from backend.alerts.models.rules import MAX_RULE_NAME_CHARS
 from backend.alerts.parameters import KINDS, MAX_DELAY_S, InvalidRuleError, checked
 from backend.alerts.upkeep import release
+from backend.as_it_is import as_it_is
 from backend.sites.models import Monitor, Site
 from backend.texts import is_one_line
 
@@ -70,7 +71,7 @@ def change_rule(*, actor: User | None, rule: Rule, settings: RuleSettings) -> Ru
 
     What it had opened is over then: whatever still holds by the new settings opens again. Raises InvalidRuleError.
     """
-    rule = Rule.objects.select_for_update(of=("self",)).select_related("organisation").get(pk=rule.pk)
+    rule = as_it_is(rule, "organisation")
     if settings.kind != rule.kind:
         raise InvalidRuleError({"kind": "A rule keeps its kind; make another rule."})
     params = _check(rule.organisation, settings)
@@ -97,7 +98,7 @@ def change_rule(*, actor: User | None, rule: Rule, settings: RuleSettings) -> Ru
 @transaction.atomic
 def switch_rule(*, actor: User | None, rule: Rule, enabled: bool) -> Rule:
     """Switches a rule on or off. Off, what it had opened is over; on, it begins anew."""
-    rule = Rule.objects.select_for_update(of=("self",)).select_related("organisation").get(pk=rule.pk)
+    rule = as_it_is(rule, "organisation")
     if rule.enabled != enabled:
         rule.enabled, rule.version = enabled, rule.version + 1
         rule.save(update_fields=["enabled", "version"])
