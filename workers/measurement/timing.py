@@ -59,7 +59,7 @@ class Timing:
         """The last instant that is known of it, also where it never finished."""
         spans = (self.dns, self.connect, self.tls, self.send, self.wait, self.download)
         ends = [span.end_us for span in spans if span is not None]
-        return max(self.start_us, *ends, self.end_us or self.start_us)
+        return max([self.start_us, *ends] if self.end_us is None else [self.start_us, *ends, self.end_us])
 
     @property
     def total_us(self) -> int | None:

@@ -2,7 +2,7 @@ import itertools
 from collections import Counter
 from collections.abc import Iterable
 
-from hypothesis import given
+from hypothesis import example, given
 
 from backend.web.tests.measurements import document, span
 from backend.web.tests.waterfall.strategies import timings
@@ -11,6 +11,7 @@ from workers.measurement.timing import Timing
 
 
 @given(timings())
+@example(Timing(start_us=-1, end_us=0))
 def test_segments_add_up_to_the_total_and_never_overlap(timing: Timing) -> None:
     segments = segments_of(timing)
     assert sum(segment.duration_us for segment in segments) == timing.last_us - timing.start_us
