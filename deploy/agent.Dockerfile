@@ -21,8 +21,9 @@ COPY --from=dependencies /opt/venv /opt/venv
 ENV PATH=/opt/venv/bin:$PATH PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1 HOME=/tmp FIRSTBYTE_SPOOL_DIR=/var/lib/firstbyte/spool
 WORKDIR /srv/firstbyte
 COPY workers workers
-RUN python -m compileall -q workers
 COPY deploy/compose/firstbyte deploy/compose/start-agent /usr/local/bin/
+# Who makes a checkout with a umask of 077 or 027 keeps it from others: not from the image's user.
+RUN chmod -R a+rX /srv/firstbyte /usr/local/bin && python -m compileall -q workers
 USER firstbyte
 VOLUME /var/lib/firstbyte/spool
 CMD ["start-agent"]

@@ -20,7 +20,9 @@ COPY backend backend
 COPY workers/__init__.py workers/memory.py workers/stopping.py workers/version.py workers/
 COPY workers/measurement workers/measurement
 COPY workers/diagnosis workers/diagnosis
-RUN python -m compileall -q backend workers manage.py && python manage.py collectstatic --noinput
+# Who makes a checkout with a umask of 077 or 027 keeps it from others: not from the image's user.
+RUN chmod -R a+rX /srv/firstbyte \
+ && python -m compileall -q backend workers manage.py && python manage.py collectstatic --noinput
 USER firstbyte
 # Never with --preload: a thread that keeps a connection must begin behind the fork. An agent's connection is kept longer
 # than its heartbeats are apart, so that it is not closed while the agent sends.

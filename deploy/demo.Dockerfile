@@ -7,6 +7,8 @@ RUN apt-get update \
  && install -d -o firstbyte -g firstbyte /var/lib/firstbyte /run/demo
 WORKDIR /srv/firstbyte
 COPY deploy deploy
+# Also of a checkout that was made with a umask of 077 or 027.
+RUN chmod -R a+rX /srv/firstbyte
 USER firstbyte
 VOLUME /run/demo /var/lib/firstbyte
 CMD ["deploy/compose/start-demo"]

@@ -7,6 +7,8 @@ RUN apt-get update \
  && rm -rf /var/lib/apt/lists/* \
  && install -d -o postgres -g postgres -m 0700 /var/lib/firstbyte
 COPY deploy/compose/start-postgres /usr/local/bin/
+# Also of a checkout that was made with a umask of 077 or 027.
+RUN chmod a+rX /usr/local/bin/start-postgres
 USER postgres
 ENV PATH=/usr/lib/postgresql/15/bin:$PATH LC_ALL=C.UTF-8
 VOLUME /var/lib/firstbyte

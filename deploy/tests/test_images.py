@@ -93,6 +93,26 @@ def test_the_web_process_keeps_an_agent_s_connection_between_heartbeats(file: st
     assert int(kept_s) > HEARTBEAT_INTERVAL_S
 
 
+@pytest.mark.parametrize("dockerfile", sorted((ROOT / "deploy").glob("*.Dockerfile")), ids=lambda path: path.stem)
+def test_an_image_s_user_may_read_what_a_checkout_keeps_from_others(dockerfile: Path) -> None:
+    """Files are copied with the rights that they have, and who backs up or joins a region has a umask of 077."""
+    below, copied, opened = Path("/"), set[Path](), set[Path]()
+    final = dockerfile.read_text().replace("\\\n", " ").rpartition("\nFROM ")[2]
+    for instruction, _, rest in (line.partition(" ") for line in final.partition("\nUSER ")[0].splitlines()):
+        match instruction:
+            case "WORKDIR":
+                below = Path(rest)
+            case "COPY" if not rest.startswith("--from="):
+                *sources, target = rest.split()
+                into = [Path(source).name for source in sources] if target.endswith("/") else [""]
+                copied |= {below / target / name for name in into}
+            case "RUN":
+                for places in re.findall(r"chmod (?:-R )?a\+rX ([^&]+)", rest):
+                    opened |= {below / place for place in places.split()}
+    assert copied
+    assert not [place for place in copied if not any(place.is_relative_to(one) for one in opened)]
+
+
 def staged(dockerfile: Path, folder: Path) -> Path:
     """A folder with what the image gets from the project, without what `.dockerignore` leaves out."""
     left_out = [line.removeprefix("**/") for line in (ROOT / ".dockerignore").read_text().split()]
