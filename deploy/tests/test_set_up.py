@@ -1,0 +1,35 @@
+"""What a composition does before each start, with a stand-in for the service's commands."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+SET_UP = Path(__file__).resolve().parents[1] / "compose" / "set-up"
+# Says what `bootstrap` says at a first start, and is ended at whatever comes behind it.
+MANAGE = """\
+#!/bin/sh
+case "$2" in
+  bootstrap) echo '{made}' ;;
+  seed_demo) kill -KILL $$ ;;
+  *) echo done ;;
+esac
+"""
+
+
+def test_the_first_password_is_told_although_the_first_start_is_ended_behind_it(tmp_path: Path) -> None:
+    made = {"admin": {"email": "admin@localhost", "password": "once"}, "regions": []}
+    command = tmp_path / "python"
+    command.write_text(MANAGE.format(made=json.dumps(made)))
+    command.chmod(0o755)
+    environment = {
+        "PATH": f"{tmp_path}:{os.environ['PATH']}",
+        "FIRSTBYTE_ADMIN_EMAIL": "admin@localhost",
+        "FIRSTBYTE_BASE_URL": "http://127.0.0.1:8800",
+    }
+    ended = subprocess.run(
+        [sys.executable, SET_UP], env=environment, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ended.returncode != 0
+    assert "Sign in at http://127.0.0.1:8800 as admin@localhost with once\n" in ended.stdout
