@@ -5,6 +5,7 @@ Any name may be given as <NAME>_FILE instead (Docker secrets).
 
 import os
 import socket
+import ssl
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +26,16 @@ class ConfigError(ValueError):
 def _known_broker(url: SecretStr) -> SecretStr:
     broker_url(url.get_secret_value())
     return url
+
+
+def _authority(path: Path) -> Path:
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+    except ssl.SSLError:
+        raise ValueError(f"{path} holds no certificates (PEM)") from None
+    except OSError as error:
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
+    return path
 
 
 def _ports(text: object) -> object:
@@ -51,7 +62,7 @@ class AgentConfig(BaseSettings):
     browsers: int = Field(default=1, ge=1, le=16)
     probes_in_flight: int = Field(default=200, ge=1, le=1000)
     chromium: Path | None = None
-    ca_file: Path | None = None
+    ca_file: Annotated[Path, AfterValidator(_authority)] | None = None
     private_targets: Annotated[tuple[Network, ...], NoDecode, BeforeValidator(_networks)] = ()
     extra_ports: Annotated[frozenset[int], NoDecode, BeforeValidator(_ports)] = frozenset()
     allow_unsandboxed: bool = False

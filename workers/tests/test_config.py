@@ -4,6 +4,7 @@ from ipaddress import ip_network
 from pathlib import Path
 
 import pytest
+import trustme
 
 from workers.config import AgentConfig, ConfigError, load_config
 
@@ -31,13 +32,15 @@ def test_five_variables_make_an_agent(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not config.allow_unsandboxed
 
 
-def test_all_others_have_their_types(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_others_have_their_types(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    authority = tmp_path / "ca.pem"
+    trustme.CA().cert_pem.write_to_path(str(authority))
     config = load(
         monkeypatch,
         BROWSERS="3",
         PROBES_IN_FLIGHT="500",
         CHROMIUM="/opt/chromium",
-        CA_FILE="/etc/ca.pem",
+        CA_FILE=str(authority),
         PRIVATE_TARGETS="127.0.0.0/8, ::1/128",
         EXTRA_PORTS="8444, 9000",
         AGENT_NAME="eu-1",
@@ -45,7 +48,7 @@ def test_all_others_have_their_types(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert config.private_targets == (ip_network("127.0.0.0/8"), ip_network("::1/128"))
     assert config.extra_ports == {8444, 9000}
-    assert (config.chromium, config.ca_file) == (Path("/opt/chromium"), Path("/etc/ca.pem"))
+    assert (config.chromium, config.ca_file) == (Path("/opt/chromium"), authority)
     assert (config.browsers, config.probes_in_flight, config.agent_name) == (3, 500, "eu-1")
     assert config.allow_unsandboxed
 
@@ -88,6 +91,9 @@ def test_everything_that_is_missing_is_said_at_once(monkeypatch: pytest.MonkeyPa
         ("EXTRA_PORTS", "0", "ports from 1 to 65535"),
         ("EXTRA_PORTS", "9" * 5000, "ports from 1 to 65535"),
         ("PRIVATE_TARGETS", "10.0.0.1/8", "host bits"),
+        ("CA_FILE", "/nowhere/ca.pem", "/nowhere/ca.pem cannot be read: No such file or directory"),
+        ("CA_FILE", "/", "/ cannot be read: "),
+        ("CA_FILE", "/etc/passwd", "/etc/passwd holds no certificates"),
     ],
 )
 def test_a_wrong_value_is_named_with_the_reason(
