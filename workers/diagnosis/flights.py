@@ -4,6 +4,7 @@ Bytes belong to the last write of ours that can have caused them. What the serve
 a turn is one flight, or several with gaps.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
@@ -11,6 +12,7 @@ from itertools import groupby, pairwise
 from workers.diagnosis.case import pause_us, rtt_of
 from workers.diagnosis.once import once_a_trial
 from workers.measurement.evidence import Direction, Exchange, TcpState, TlsRecord, Transfer, TrialEvidence
+from workers.measurement.thresholds import LEAST_RTT
 
 # A full segment on Ethernet with time stamps, where the kernel has not seen one of this path.
 USUAL_MSS_BYTES = 1448
@@ -25,6 +27,8 @@ _NEARLY_FULL, _LEAST_TELLING = 0.95, 0.25
 _MORE_THAN_ONE = 1.25
 # What the packets of a narrow link take differs by less.
 _ALIKE = 1.25
+# On a link as narrow as it seems, what came took so much of that at least, headers and unsteadiness apart.
+_NARROW = 0.75
 # On a slow link the packets of one flight come apart: a pause must be this many times what a packet takes.
 _PACKETS_A_PAUSE = 4
 # What comes sooner after a write of ours than this part of a round trip cannot be an answer to it.
@@ -147,15 +151,17 @@ def _fills(ended: TcpState | None, mss: int) -> bool:
 
 @once_a_trial
 def packet_time_us(trial: TrialEvidence) -> int:
-    """What a full packet takes on the narrowest link of the way; 0 where two in a row were not seen.
+    """What a full packet takes on the narrowest link of the way; 0 where that was not seen.
 
     Shorter ones may have been held back, so that they tell nothing; but where they come sooner behind others than full
-    ones do, it is not the link that keeps those.
+    ones do, it is not the link that keeps those. Where not three full ones came in a row, the link may have kept what
+    came behind one, unless something came too soon for that.
     """
     each, full_bytes = _packet_times(trial), _NEARLY_FULL * mss_of(trial)
     full = [took_us for size, took_us in each if size >= full_bytes]
     if len(full) < 2:
-        return 0
+        took_us = _behind_full_us(trial, full_bytes)
+        return took_us if took_us and _may_take(trial, took_us) else 0
     least_us = min(_lower_quarter(full), _lower_quarter([took_us for _, took_us in each]))
     return 0 if _is_of_late_reads(trial, each, least_us) else least_us
 
@@ -180,6 +186,38 @@ def _packet_times(trial: TrialEvidence) -> list[tuple[int, int]]:
         for earlier, later in pairwise(packets_of(trial))
         if _received(earlier) and _received(later) and later.size_bytes >= _LEAST_TELLING * mss
     ]
+
+
+def _behind_full_us(trial: TrialEvidence, full_bytes: float) -> int:
+    """What a full packet took at most by what came soonest behind one; 0 where nothing did."""
+    mss, behind = mss_of(trial), pairwise(packets_of(trial))
+    return min(
+        (
+            round((later.at_us - earlier.at_us) * mss / later.size_bytes)
+            for earlier, later in behind
+            if _received(earlier) and _received(later) and earlier.size_bytes >= full_bytes and later.size_bytes
+        ),
+        default=0,
+    )
+
+
+def _may_take(trial: TrialEvidence, packet_us: int) -> bool:
+    """Whether all that the server said came as late behind what it answers as it does where full packets take that."""
+    rtt_us, mss, came_bytes = rtt_of(trial) or 0, mss_of(trial), Counter[int]()
+    packets = list(packets_of(trial))
+    writes_us = [one.at_us for one in packets if not _received(one)]
+    for one in filter(_received, packets):
+        asked_us = _caused_by(one.at_us, writes_us, rtt_us)
+        came_bytes[asked_us] += one.size_bytes
+        if one.at_us - asked_us - LEAST_RTT * rtt_us < _NARROW * packet_us * came_bytes[asked_us] / mss:
+            return False
+    return True
+
+
+def _caused_by(at_us: int, writes_us: Sequence[int], rtt_us: int) -> int:
+    """The last write that what came at an instant can be an answer to."""
+    earlier = [write_us for write_us in writes_us if write_us + _ANSWER_RTT * rtt_us <= at_us]
+    return max(earlier, default=min(writes_us, default=at_us))
 
 
 def _lower_quarter(times_us: list[int]) -> int:
@@ -267,8 +305,7 @@ def _turns(trial: TrialEvidence, seen: Sequence[Transfer], longest_us: int | Non
     causes: dict[int, list[Transfer]] = {}
     for one in sorted(seen, key=_when):
         if _received(one):
-            earlier = [at_us for at_us in writes if at_us + _ANSWER_RTT * rtt_us <= one.at_us]
-            causes.setdefault(max(earlier, default=min(writes, default=one.at_us)), []).append(one)
+            causes.setdefault(_caused_by(one.at_us, writes, rtt_us), []).append(one)
     longest = quiet_us(trial) if longest_us is None else longest_us
     return tuple(
         Turn(asked_us=asked_us, flights=tuple(_flights(received, longest))) for asked_us, received in causes.items()

@@ -45,7 +45,8 @@ def test_a_server_that_thinks_as_long_as_an_end_is_held_hides_nothing_of_that() 
 
 def test_a_segment_that_came_once_fits_through_the_way() -> None:
     (trial,) = in_pieces(deep(Path(), PIECES, trials=[Trial.FULL])).trials
-    assert (mss_of(trial), packet_time_us(trial)) == (MSS, 0)
+    assert mss_of(trial) == MSS
+    assert packet_time_us(trial) < 10
 
 
 @pytest.mark.parametrize(("piece_bytes", "handshake_bytes"), [(1_024, 1_200), (1_024, 900), (800, 900)])

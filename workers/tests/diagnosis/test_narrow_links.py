@@ -5,8 +5,9 @@ from statistics import median
 
 import pytest
 
-from workers.diagnosis import answers, handshakes
-from workers.measurement.evidence import ProbeEvidence, Trial
+from workers.diagnosis import answers, handshakes, transport
+from workers.diagnosis.flights import packet_time_us
+from workers.measurement.evidence import Direction, ProbeEvidence, Transfer, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, found, left_open
 from workers.tests.diagnosis.path import Path
@@ -82,6 +83,45 @@ def test_a_pause_of_the_handshake_is_told_without_what_a_narrow_link_takes_for_w
     paused, smooth = deep(way, server), deep(replace(way, nagle=False), whole)
     saving_us = found(handshakes.RULES, paused)[id].saving_us
     assert saving_us == pytest.approx(shaken_us(paused) - shaken_us(smooth), rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("way", "server"),
+    [
+        pytest.param(
+            Path(rtt_ms=8, rate_bytes_s=30_000),
+            Server(handshake_bytes=900, record_bytes=1_370, head_bytes=150, body_bytes=1_464),
+            id="as an acknowledgement",
+        ),
+        pytest.param(
+            Path(rtt_ms=4.9, mss=1_400, rate_bytes_s=11_484),
+            Server(handshake_bytes=3_011, body_bytes=30),
+            id="as a stall",
+        ),
+        pytest.param(
+            Path(rtt_ms=15.3, rate_bytes_s=43_230),
+            Server(handshake_bytes=3_654, version="TLSv1.2", body_bytes=269),
+            id="as a full window",
+        ),
+    ],
+)
+@pytest.mark.parametrize("jitter", [0, 1])
+def test_what_comes_late_behind_one_full_packet_may_be_the_links(way: Path, server: Server, jitter: float) -> None:
+    """Three full ones in a row, which would show the link, came nowhere; but nothing came too soon for it either."""
+    evidence = deep(replace(way, jitter=jitter), replace(server, tickets_bytes=0))
+    assert found((*transport.RULES, *handshakes.RULES), evidence).keys() <= {Id.TCP_RTT_HIGH}
+
+
+def test_what_one_packet_waits_for_behind_a_quick_handshake_is_not_the_links() -> None:
+    evidence = deep(Path(rtt_ms=8, nagle=True), Server(handshake_bytes=900, head_apart=True, body_bytes=700))
+    assert Id.TCP_NAGLE_DELAYED_ACK in found(transport.RULES, evidence)
+
+
+def test_an_empty_read_behind_a_full_packet_shows_no_link() -> None:
+    sent, full = (Transfer(at_us=0, direction=one, size_bytes=1_448) for one in (Direction.SENT, Direction.RECEIVED))
+    (trial,) = deep(Path(), PAGE, trials=[Trial.FULL]).trials
+    empty = replace(full, at_us=90_000, size_bytes=0)
+    assert packet_time_us(replace(trial, transfers=(sent, replace(full, at_us=80_000), empty))) == 0
 
 
 def shaken_us(evidence: ProbeEvidence) -> float:
