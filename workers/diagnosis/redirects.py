@@ -109,7 +109,7 @@ def _step_us(case: Case) -> int | None:
     took = [
         ended_us - _late_us(trial, one)
         for trial, one in _plain_exchanges(case)
-        if (ended_us := one.ended_us or one.head_us) is not None
+        if (ended_us := one.ended_us or one.head_us) is not None and ended_us >= one.asked_us
     ]
     return median_low(took) if took else None
 

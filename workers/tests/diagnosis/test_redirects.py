@@ -139,6 +139,12 @@ def test_the_step_costs_nothing_for_our_own_being_late_to_ask() -> None:
     assert (found.saving_us, fact(found, "plain_ms")) == (RTT_US * 2, RTT_US * 2 / 1000)
 
 
+def test_of_an_answer_that_ends_before_it_was_asked_for_nothing_is_claimed() -> None:
+    found = finding(_COST, without_hsts(plain(asked_us=2 * RTT_US, ended_us=RTT_US - 1)))
+    assert found is not None
+    assert found.saving_us is None
+
+
 def test_without_plain_http_there_is_no_step_to_spare() -> None:
     refused = trial(Trial.PLAIN, exchanges=(), failure=failure(FailureKind.CONNECT_REFUSED))
     site = without_hsts(changed(deep_site(), (Trial.PLAIN,), lambda _: refused))
