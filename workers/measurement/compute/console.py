@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent
+from workers.measurement.compute.numbers import number_of
 from workers.measurement.compute.texts import plain, short_url
 from workers.measurement.page_view import MAX_CONSOLE_MESSAGES, ConsoleLevel, ConsoleMessage
 from workers.measurement.redaction import REDACTED
@@ -120,9 +121,8 @@ def _masked(text: str, secrets: frozenset[str]) -> str:
 
 
 def _instant_us(timestamp_ms: object, zero_wall_s: float | None) -> int | None:
-    if zero_wall_s is None or not isinstance(timestamp_ms, int | float):
-        return None
-    return max(0, round(timestamp_ms * 1_000 - zero_wall_s * 1e6))
+    at_ms = number_of(timestamp_ms)
+    return None if zero_wall_s is None or at_ms is None else max(0, round(at_ms * 1_000 - zero_wall_s * 1e6))
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

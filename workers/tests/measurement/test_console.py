@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from workers.measurement.captures_page import DevToolsEvent
@@ -83,6 +83,7 @@ JSON = st.recursive(
 
 
 @given(st.sampled_from(CONSOLE_EVENTS), st.dictionaries(st.sampled_from(PARAMS), JSON))
+@example("Runtime.exceptionThrown", {"timestamp": 1.8e305})
 def test_no_event_is_a_fault_of_ours(method: str, params: dict[str, Any]) -> None:
     for message in told(DevToolsEvent(method, params)):
         assert len(message.text) <= MAX_TEXT_CHARS
