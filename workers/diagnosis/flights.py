@@ -155,12 +155,12 @@ def packet_time_us(trial: TrialEvidence) -> int:
 
     Shorter ones may have been held back, so that they tell nothing; but where they come sooner behind others than full
     ones do, it is not the link that keeps those. Where not three full ones came in a row, the link may have kept what
-    came behind one, unless something came too soon for that.
+    came behind a large one, unless something came too soon for that.
     """
     each, full_bytes = _packet_times(trial), _NEARLY_FULL * mss_of(trial)
     full = [took_us for size, took_us in each if size >= full_bytes]
     if len(full) < 2:
-        took_us = _behind_full_us(trial, full_bytes)
+        took_us = _behind_another_us(trial)
         return took_us if took_us and _may_take(trial, took_us) else 0
     least_us = min(_lower_quarter(full), _lower_quarter([took_us for _, took_us in each]))
     return 0 if _is_of_late_reads(trial, each, least_us) else least_us
@@ -188,17 +188,15 @@ def _packet_times(trial: TrialEvidence) -> list[tuple[int, int]]:
     ]
 
 
-def _behind_full_us(trial: TrialEvidence, full_bytes: float) -> int:
-    """What a full packet took at most by what came soonest behind one; 0 where nothing did."""
-    mss, behind = mss_of(trial), pairwise(packets_of(trial))
-    return min(
-        (
-            round((later.at_us - earlier.at_us) * mss / later.size_bytes)
-            for earlier, later in behind
-            if _received(earlier) and _received(later) and earlier.size_bytes >= full_bytes and later.size_bytes
-        ),
-        default=0,
-    )
+def _behind_another_us(trial: TrialEvidence) -> int:
+    """What a full packet took at most by what came soonest behind a large one; 0 where nothing did."""
+    mss = mss_of(trial)
+    behind = [
+        (later.at_us - earlier.at_us, later.size_bytes)
+        for earlier, later in pairwise(packets_of(trial))
+        if _received(earlier) and _received(later) and earlier.size_bytes >= _MOSTLY_FULL * mss
+    ]
+    return min((round(took_us * mss / size) for took_us, size in behind if size), default=0)
 
 
 def _may_take(trial: TrialEvidence, packet_us: int) -> bool:

@@ -1,6 +1,7 @@
 """The rule on the small end of an answer that waits for an acknowledgement."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
@@ -22,7 +23,7 @@ from workers.diagnosis.weighing import (
 )
 from workers.diagnosis.windows import first_answer
 from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
-from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
 # What our delayed acknowledgement adds to a wait for it: Linux's timer of 40 ms (TCP_DELACK_MIN).
 _DELAY_US = (30_000, 60_000)
@@ -105,7 +106,8 @@ def _held_behind_windows(case: Case) -> Finding | None:
         id=FindingId.TCP_NAGLE_DELAYED_ACK,
         # The first answer's end may travel with what its window has kept.
         severity=Severity.MEDIUM,
-        confidence=sure.confidence,
+        # A sender that has left slow start for good may have a window of just as many packets.
+        confidence=Confidence.MEDIUM,
         saving_us=round(gap_us),
         evidence=sure.facts(fact("gap_quick_ack_ms", ms_of(gap_us))),
     )
@@ -118,22 +120,43 @@ def _asked_again(trial: TrialEvidence) -> Exchange | None:
 
 def _held_again_us(trial: TrialEvidence, jitter: int) -> int | None:
     """How long the small end of the second answer was held back behind a flight that, with it, is no more than the
-    window has grown to with the first: each that was full is half as large again, unless the server has rested."""
+    window has grown to with the first: each that was full is half as large again, unless the server has rested, or
+    grows it by a packet a round trip."""
     again, first = _asked_again(trial), answer_turn(trial, trial.exchanges[0])
-    if again is None or first is None:
+    ruler = ruler_of(trial, jitter)
+    if again is None or first is None or _creeps(answer_gaps(trial, trial.exchanges[0], ruler)):
+        return None
+    if _is_free_later(trial, again):
         return None
     most_bytes = LEAST_GROWTH * max(flight.size_bytes for flight in first.flights)
-    ruler = ruler_of(trial, jitter)
+    known = answer_gaps(trial, again, ruler)
     held = [
         one.gap.duration_us
-        for one in answer_gaps(trial, again, ruler)
+        for place, one in enumerate(known)
         if one.gap.bytes_after < ruler.mss
+        and not _windows(known[:place])
         and one.gap.flight_bytes + one.gap.bytes_after <= most_bytes
         and one.turn.start_us - one.turn.asked_us - ruler.rtt_us < LEAST_REST_US
         and _waits_for_ack(trial, one.gap, ruler)
         and _stops_behind_full_packets(trial, again, one.gap)
     ]
     return max(held, default=None)
+
+
+def _windows(known: Sequence[KnownGap]) -> list[Gap]:
+    return [one.gap for one in known if one.kind is GapKind.WINDOW]
+
+
+def _creeps(known: Sequence[KnownGap]) -> bool:
+    """Whether windows that were full grew less than in slow start: then the next may be full by a packet more."""
+    return any(later.flight_bytes < LEAST_GROWTH * one.flight_bytes for one, later in pairwise(_windows(known)))
+
+
+def _is_free_later(trial: TrialEvidence, again: Exchange) -> bool:
+    """Whether a later answer came in one go: Nagle's algorithm holds its end back too, a window that grows does not."""
+    later = trial.exchanges[trial.exchanges.index(again) + 1 :]
+    turns = (answer_turn(trial, one) for one in later)
+    return any(turn is not None and not turn.cut and not turn.gaps() for turn in turns)
 
 
 def _waits_for_ack(trial: TrialEvidence, gap: Gap, ruler: Ruler) -> bool:

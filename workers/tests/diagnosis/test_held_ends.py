@@ -9,7 +9,7 @@ from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import found
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Connection, Server, connection, probe
+from workers.tests.diagnosis.servers import Connection, Server, connection, deep, probe
 
 SPLIT = Server(head_apart=True, body_bytes=700)
 # What the kernel's timer counts beyond 40 ms goes by when its ticks happen to come.
@@ -43,3 +43,24 @@ def test_a_held_end_costs_what_the_first_late_acknowledgement_held_it_for(
     evidence = probe([*quick, *[asked_twice(rtt_ms, *late_us) for _ in range(3)]])
     saving_us = found(transport.RULES, evidence)[Id.TCP_NAGLE_DELAYED_ACK].saving_us
     assert saving_us == pytest.approx(rtt_ms * 1000 + (late_us[0] or late_us[1]), abs=100)
+
+
+@pytest.mark.parametrize("rtt_ms", [20, 80, 380])
+@pytest.mark.parametrize("grows_whole", [False, True])
+@pytest.mark.parametrize(
+    ("iw", "until", "body_bytes"),
+    [
+        pytest.param(10, 12, 68_945, id="several windows, one packet larger each"),
+        pytest.param(20, 20, 138_702, id="of a larger first one"),
+        pytest.param(32, 12, 149_151, id="of one that never grew fast"),
+        pytest.param(32, 12, 47_558, id="one window, and a third answer in one go"),
+    ],
+)
+def test_a_window_that_grows_by_a_packet_a_round_trip_holds_no_end(
+    rtt_ms: float, grows_whole: bool, iw: int, until: int, body_bytes: int
+) -> None:
+    """What is left for another window is small by chance."""
+    path = Path(rtt_ms=rtt_ms, iw=iw, slow_start_until=until, grows_whole=grows_whole)
+    for more_bytes in range(0, 1_448, 181):
+        evidence = deep(path, Server(body_bytes=body_bytes + more_bytes))
+        assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, evidence)
