@@ -166,16 +166,29 @@ def _modelled_us(case: PageCase, rows: Sequence[Request]) -> int:
     """Of files that the first paint waits for: how long that of a second view would wait for the slowest of them.
 
     They are asked for as early as they were here, after the connection that they waited for; one that has not changed
-    costs the question alone. What the page works meanwhile it works again.
+    costs the question alone. What the page works meanwhile it works again, and what else comes again, as a stranger's
+    script, it waits for all the same.
     """
     blocking = [row for row in rows if row.number in case.paint.blocking]
     document = case.document
     if not blocking or document is None or not case.paint.sure:
         return 0
-    held_us = max(document.timing.end_us or 0, case.paint.without_us(case.blocking))
+    numbers = {row.number for row in blocking}
+    others = (_again_us(case, row) for row in case.blocking if row.number not in numbers and not _is_kept(row))
+    held_us = max(document.timing.end_us or 0, case.paint.without_us(case.blocking), *others)
     known_us = max(held_us, *(row.timing.start_us for row in blocking))
-    ends = (row.timing.start_us + _opening_us(case, row) + _asking_us(case, row) for row in blocking)
-    return max(0, max(ends) - known_us)
+    return max(0, max(_again_us(case, row) for row in blocking) - known_us)
+
+
+def _is_kept(row: Request) -> bool:
+    """Whether it certainly does not come again the next day."""
+    lifetime = lifetime_s(row)
+    return lifetime is not None and lifetime >= SHORT_S and row.failure is None
+
+
+def _again_us(case: PageCase, row: Request) -> int:
+    """When a file would be there that is asked for once more."""
+    return row.timing.start_us + _opening_us(case, row) + _asking_us(case, row)
 
 
 def _opening_us(case: PageCase, row: Request) -> int:

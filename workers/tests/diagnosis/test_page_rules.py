@@ -165,6 +165,34 @@ def test_who_comes_again_waits_for_the_connection_of_another_host_again(
     assert found.saving_us == opening_us + 210_000
 
 
+@pytest.mark.parametrize(
+    ("headers", "saving_us"),
+    [
+        ({"cache-control": "max-age=31536000"}, 190_000),
+        ({"cache-control": "no-cache", "etag": '"1"'}, None),
+        ({"cache-control": "max-age=600"}, None),
+        ({}, None),
+    ],
+)
+def test_who_waits_for_a_strangers_file_again_gains_no_more_than_what_is_left(
+    headers: dict[str, str], saving_us: int | None
+) -> None:
+    """Measured: a style sheet that may be kept brought no second view sooner, beside a script that may not."""
+    short = {"headers": {"cache-control": "max-age=600"}, "transferred_bytes": 5_000}
+    script = {"host": "tags.example.net", "path": "s.js", "render_blocking": True, "headers": headers}
+    stranger = row(3, ResourceType.SCRIPT, 310, 600, **script)
+    found = told(sketch(style(2, 310, 500, **short), stranger, fcp_ms=620), UNCACHED)
+    assert (found and found.saving_us) == saving_us
+
+
+def test_beside_a_strangers_file_that_comes_again_sooner_the_rest_is_gained() -> None:
+    short = {"headers": {"cache-control": "max-age=600"}, "transferred_bytes": 5_000}
+    script = {"host": "tags.example.net", "path": "s.js", "render_blocking": True, "headers": {"expires": "0"}}
+    stranger = row(3, ResourceType.SCRIPT, 310, 400, **script)
+    found = told(sketch(style(2, 310, 500, **short), stranger, fcp_ms=520), UNCACHED)
+    assert (found and found.saving_us) == 100_000
+
+
 @pytest.mark.parametrize(("validator", "asks"), [("etag", True), ("last-modified", False)])
 def test_what_fits_no_other_request_is_asked_for_by_its_tag_alone(validator: str, asks: bool) -> None:
     headers = {"cache-control": "max-age=600", "vary": "*", validator: '"1"'}
