@@ -12,6 +12,7 @@ from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
 from workers.diagnosis.page_hosts import ONE_AT_A_TIME, opening_us
 from workers.diagnosis.page_largest_paint import LargestPaint
 from workers.diagnosis.page_rendering import named
+from workers.diagnosis.page_spare import spare_us
 from workers.diagnosis.page_windows import growing_us
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
 from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag, ServedFrom
@@ -78,10 +79,11 @@ def _is_own_font(case: PageCase, largest: LargestPaint) -> bool:
 
 def _comes_sooner_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
     """How much sooner a hint has it come, after the connection that it found open and would have had to wait for, and
-    over a window that had not grown yet."""
+    over a window that had not grown yet, behind what the paint waits for anyway."""
     waits_us = case.would_wait_us(largest.asked, case.hint_us or 0)
     sooner_us = max(0, late_us - waits_us - growing_us(case, largest.row))
-    return page_line.sooner_us(largest.row, case.page.waterfall.requests, sooner_us)
+    on_line_us = page_line.sooner_us(largest.row, case.page.waterfall.requests, sooner_us)
+    return min(on_line_us, spare_us(case, largest.row, largest.asked, sooner_us))
 
 
 def _certain_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:

@@ -102,6 +102,20 @@ def _imported(first: bytes, second: bytes, *, names: Sequence[str]) -> PageSite:
     return PageSite(files={"index.html": page(links), **files})
 
 
+def _with_background(head: str) -> PageSite:
+    """A style sheet of 60 kB names the largest picture."""
+    shown = b"#back { width: 640px; height: 400px; background: url(hero.png) } /* %s */" % _WORDS[:60_000].encode()
+    document = page(f"{head}<link rel=stylesheet href=a.css>", f"{_TEXT}<div id=back></div>")
+    return PageSite(files={"index.html": document, "a.css": shown, "hero.png": noise(400, 250)})
+
+
+def _behind_words(head: str) -> PageSite:
+    """The largest picture at the end of a document of 300 kB."""
+    body = f"{_TEXT}<div hidden>{_WORDS[:300_000]}</div><img src=hero.png width=640 height=400>"
+    return PageSite(files={"index.html": page(head, body), "hero.png": noise(400, 250)})
+
+
+_PRELOADED = "<link rel=preload as=image href=hero.png fetchpriority=high>"
 _SHEET = {"a.css": b"p { color: #222 }"}
 _PICTURE = noise(320, 200)
 _WORDS = " ".join(str(number * 7919 % 99_991) for number in range(160_000))
@@ -142,6 +156,22 @@ PAIRS = {
         faulty=_with_font(""),
         repaired=_with_font("<link rel=preload as=font crossorigin href=f.woff2>"),
         rtt_ms=200,
+        paint_us=largest_paint_us,
+    ),
+    "a background beside its style sheet on a narrow line": Pair(
+        id=FindingId.PAGE_LCP_LATE,
+        faulty=_with_background(""),
+        repaired=_with_background(_PRELOADED),
+        rtt_ms=150,
+        rate_kbit_s=1_600,
+        paint_us=largest_paint_us,
+    ),
+    "a picture at the end of a long document on a narrow line": Pair(
+        id=FindingId.PAGE_LCP_LATE,
+        faulty=_behind_words(""),
+        repaired=_behind_words(_PRELOADED),
+        rtt_ms=150,
+        rate_kbit_s=1_600,
         paint_us=largest_paint_us,
     ),
     "style sheets that import others": Pair(

@@ -1,0 +1,80 @@
+"""What a connection had to spare: a file that is asked for sooner comes in the way of all that comes meanwhile. By
+coming before what the paint waits for anyway it gains nothing."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import accumulate, chain
+
+from workers.diagnosis.page_case import PageCase
+from workers.diagnosis.page_hosts import ONE_AT_A_TIME, trip_us
+from workers.diagnosis.page_line import Load, load_of
+from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES, further_flights
+from workers.measurement.timing import Span
+from workers.measurement.waterfall import Request, ResourceType
+
+# What came at this share of the file's own rate, or faster, left it no room.
+_FULL = 0.75
+# So many times what slow start takes is the line's doing.
+_LONG = 1.5
+_NAMING = frozenset({ResourceType.DOCUMENT, ResourceType.STYLESHEET})
+
+
+def spare_us(case: PageCase, row: Request, asked: Request, sooner_us: int) -> int:
+    """How much of the time by which a file begins to come sooner, at most, brings a paint sooner that waits for it and
+    for what else it waited for: `asked` is what was asked for first where it led to the file."""
+    own = _begun(case, row)
+    if own is None:
+        return sooner_us
+    span = Span(start_us=own.span.start_us - sooner_us, end_us=own.span.start_us)
+    others = [load for one in case.rows if _is_needed(case, one, row, asked) and (load := _beside(case, one, row))]
+    return max(0, sooner_us - _busy_us(others, span, own.size_bytes / own.span.duration_us))
+
+
+def _is_needed(case: PageCase, one: Request, row: Request, asked: Request) -> bool:
+    """Whether the paint needs another file too: all that the first one does, and what names the file. A script that
+    names it is not needed by a page that does so itself."""
+    names = one.url == asked.initiator_url and one.resource_type in _NAMING
+    return one.number != row.number and (names or case.paint.waits_for(one))
+
+
+def _beside(case: PageCase, one: Request, row: Request) -> Load | None:
+    """What comes over the file's own connection, and what filled the line over another: it took far longer than its
+    window needed to grow."""
+    load = _begun(case, one)
+    if load is None or (one.connection == row.connection and one.protocol not in ONE_AT_A_TIME):
+        return load
+    growing_us = trip_us(case.connection_of(one)) * further_flights(load.size_bytes)
+    return load if load.span.duration_us > _LONG * growing_us > 0 else None
+
+
+def _busy_us(loads: Sequence[Load], span: Span, rate: float) -> int:
+    """How long of a span these kept a connection of a rate busy: from the first to the last byte of those that came
+    about as fast, for their bytes alone of others, as of what a server makes slowly. A first flight is in nothing's
+    way."""
+    within = [load for load in loads if load.span.start_us < span.end_us and load.span.end_us > span.start_us]
+    size_bytes = sum(load.bytes_in(span) for load in within)
+    if size_bytes <= FIRST_FLIGHT_BYTES:
+        return 0
+    whole_us = _covered_us(_within(load.span, span) for load in within)
+    return whole_us if size_bytes >= _FULL * rate * whole_us else round(size_bytes / rate)
+
+
+def _within(one: Span, span: Span) -> Span:
+    return Span(start_us=max(one.start_us, span.start_us), end_us=min(one.end_us, span.end_us))
+
+
+def _covered_us(spans: Iterable[Span]) -> int:
+    ordered = sorted(spans, key=lambda span: span.start_us)
+    until = accumulate(chain([0], (span.end_us for span in ordered)), max)
+    return sum(
+        max(0, span.end_us - max(span.start_us, before_us)) for span, before_us in zip(ordered, until, strict=False)
+    )
+
+
+def _begun(case: PageCase, row: Request) -> Load | None:
+    """What came of a row, with what came before its first byte could be read: a record that no first flight holds."""
+    load, wait, trip = load_of(row), row.timing.wait, trip_us(case.connection_of(row))
+    if load is None or wait is None or load.size_bytes <= FIRST_FLIGHT_BYTES:
+        return load
+    before_us = max(0, min(wait.duration_us - trip, trip))
+    return replace(load, span=Span(start_us=load.span.start_us - before_us, end_us=load.span.end_us))

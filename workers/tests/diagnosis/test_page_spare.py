@@ -1,0 +1,115 @@
+"""A file that is asked for sooner comes in the way of what the paint needs anyway: what a line had no room for is no
+saving. Instants as measured through a line of 1600 kbit/s and a round trip of 150 ms, and through others.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from workers.diagnosis.page_case import case_of
+from workers.diagnosis.page_spare import spare_us
+from workers.measurement.finding import FindingId
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.timing import Timing
+from workers.measurement.waterfall import Request, ResourceType
+from workers.tests.builders import build_connection, span
+from workers.tests.diagnosis.page_sketch import MAIN, row, sketch, told
+
+LATE, FONT_LATE = FindingId.PAGE_LCP_LATE, FindingId.PAGE_FONT_LATE
+ROOT, SHEET, HERO = f"https://{MAIN}/", f"https://{MAIN}/a.css", f"https://{MAIN}/hero.png"
+
+
+def coming(number: int, kind: ResourceType, asked: tuple[int, int, int], size_bytes: int, **changes: Any) -> Request:
+    """Asked for, begun and come at three instants in milliseconds."""
+    start, first, end = asked
+    timing = Timing(
+        start_us=start * 1000,
+        end_us=end * 1000,
+        send=span(start, start),
+        wait=span(start, first),
+        download=span(first, end),
+    )
+    return replace(row(number, kind, start, end, transferred_bytes=size_bytes, **changes), timing=timing)
+
+
+def page(*rest: Request, fcp_ms: int, lcp_ms: int, document_bytes: int = 400, **changes: Any) -> PageMeasurement:
+    """The document comes from 620 ms on, over HTTP/2 or `protocol`."""
+    end_ms, protocol = changes.pop("document_ms", 621), changes.pop("protocol", "h2")
+    document = coming(1, ResourceType.DOCUMENT, (465, 620, end_ms), document_bytes, path="", protocol=protocol)
+    vitals = {"lcp_us": lcp_ms * 1000, "lcp_url": HERO, "dom_interactive_us": end_ms * 1000} | changes
+    seen = sketch(*rest, fcp_ms=fcp_ms, vitals=vitals, document=document)
+    far = build_connection(
+        number=1, host=MAIN, dns=span(0, 5), connect=span(5, 155), tls=span(155, 310), rtt_us=150_000
+    )
+    return replace(seen, waterfall=replace(seen.waterfall, connections=(far,)))
+
+
+def sheet(**changes: Any) -> Request:
+    values = {"path": "a.css", "render_blocking": True, "initiator_url": ROOT} | changes
+    return coming(2, ResourceType.STYLESHEET, (632, 980, 1211), 60_291, **values)
+
+
+def hero(asked: tuple[int, int, int], **changes: Any) -> Request:
+    values = {"path": "hero.png", "initiator_url": SHEET, "body_bytes": 100_000} | changes
+    return coming(3, ResourceType.IMAGE, asked, 100_590, **values)
+
+
+def test_a_background_gains_what_the_line_had_to_spare_beside_its_style_sheet() -> None:
+    """Preloaded, it came 152 ms sooner; more than twice that was claimed."""
+    found = told(page(sheet(), hero((1215, 1465, 1891)), fcp_ms=1228, lcp_ms=1904), LATE)
+    assert (found and found.saving_us) == pytest.approx(152_000, abs=40_000)
+
+
+def test_a_font_gains_what_the_line_had_to_spare_beside_its_style_sheet() -> None:
+    """Preloaded, it showed the text 164 ms sooner, and the first paint 100 later."""
+    font = coming(3, ResourceType.FONT, (1213, 1463, 1643), 50_475, path="f.woff2", initiator_url=SHEET)
+    found = told(page(sheet(), font, fcp_ms=1228, lcp_ms=1660, lcp_url=None, lcp_element="p"), FONT_LATE)
+    assert (found and found.saving_us) == pytest.approx(164_000, abs=40_000)
+
+
+def test_a_picture_at_the_end_of_a_long_document_gains_a_round_trip() -> None:
+    """Preloaded, it came between the document's pieces, and its place was read later: of 680 ms that were claimed 150
+    were gained."""
+    picture = hero((2288, 2527, 2965), initiator_url=ROOT, initiator_at=(1, 300_000))
+    long = page(picture, fcp_ms=820, lcp_ms=2976, document_bytes=300_654, document_ms=2287)
+    first = coming(4, ResourceType.SCRIPT, (802, 960, 965), 900, path="a.js", initiator_url=ROOT)
+    found = told(replace(long, waterfall=replace(long.waterfall, requests=(*long.waterfall.requests, first))), LATE)
+    assert (found and found.saving_us) == pytest.approx(152_000, abs=40_000)
+
+
+def test_over_connections_of_their_own_only_what_fills_the_line_takes_room() -> None:
+    """Of a document that took six times as long as its window needed to grow. Preloaded, the picture came no sooner."""
+    one: dict[str, Any] = {"protocol": "http/1.1"}
+    picture = hero((2282, 2519, 2957), initiator_url=ROOT, initiator_at=(1, 300_000), **one)
+    first = coming(4, ResourceType.SCRIPT, (802, 960, 965), 900, path="a.js", initiator_url=ROOT, connection=2)
+    long = page(picture, first, fcp_ms=820, lcp_ms=2972, document_bytes=300_654, document_ms=2281, **one)
+    assert told(long, LATE) is None
+    quick = page(sheet(**one), hero((1215, 1465, 1891), **one), fcp_ms=1228, lcp_ms=1904)
+    case, later = case_of(quick), quick.waterfall.requests[-1]
+    assert case is not None
+    assert spare_us(case, later, later, 500_000) == 500_000
+
+
+def test_a_style_sheet_that_its_server_makes_slowly_leaves_room() -> None:
+    slow = coming(2, ResourceType.STYLESHEET, (632, 780, 1780), 20_000, path="a.css", render_blocking=True)
+    found = told(page(slow, hero((1785, 1935, 2200)), fcp_ms=1800, lcp_ms=2215), LATE)
+    assert found is not None
+    assert (found.saving_us or 0) >= 400_000
+
+
+def test_a_script_that_names_the_picture_is_not_needed_by_a_page_that_does_so() -> None:
+    script = coming(2, ResourceType.SCRIPT, (632, 980, 1211), 60_291, path="l.js", initiator_url=ROOT)
+    later = hero((1215, 1465, 1891), initiator_url=script.url)
+    found = told(page(script, later, fcp_ms=700, lcp_ms=1904), LATE)
+    needed = told(page(sheet(path="l.js", url=script.url), later, fcp_ms=1228, lcp_ms=1904), LATE)
+    assert found is not None
+    assert needed is not None
+    assert (found.saving_us or 0) > (needed.saving_us or 0) + 100_000
+
+
+def test_a_first_flight_is_in_nothings_way() -> None:
+    small = coming(2, ResourceType.STYLESHEET, (632, 980, 1211), 14_000, path="a.css", render_blocking=True)
+    found = told(page(small, hero((1215, 1365, 1791)), fcp_ms=1228, lcp_ms=1804), LATE)
+    assert found is not None
+    assert (found.saving_us or 0) >= 400_000
