@@ -3,6 +3,7 @@ to be free, and all share a window that begins small.
 """
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ _HANDLING_US = 3_000
 _MORE = 1.1
 
 
-def sooner_over_one_us(rows: Iterable[Request], sooner: Mapping[int, int], trip_us: int) -> dict[int, int]:
+def sooner_over_one_us(rows: Sequence[Request], sooner: Mapping[int, int], trip_us: int) -> dict[int, int]:
     """By how much sooner the last byte of each of these comes, later where negative, if they are asked for by so much
     sooner, by number, over one connection in round trips of `trip_us`, which shares the line with all other rows; as
     much as that where nobody knows how one came."""
@@ -29,12 +30,27 @@ def sooner_over_one_us(rows: Iterable[Request], sooner: Mapping[int, int], trip_
     ours = sorted((number for number in sooner if number in moved), key=lambda number: moved[number].span.start_us)
     if not ours:
         return dict(sooner)
-    rate = busy_rate(loads.values())
+    rate = busy_rate(_with_waiting(rows, loads, trip_us))
     shared = dict(zip(moved, ends_us(list(moved.values()), rate), strict=True))
     in_turn = zip(ours, _ends_in_turn_us([moved[number] for number in ours], rate, trip_us), strict=True)
     ends = {number: max(shared[number], end_us) for number, end_us in in_turn}
     gained = {number: math.floor(loads[number].span.end_us - end_us) for number, end_us in ends.items()}
     return dict(sooner) | {number: min(sooner[number], us) for number, us in gained.items()}
+
+
+def _with_waiting(rows: Iterable[Request], loads: Mapping[int, Load], trip_us: int) -> list[Load]:
+    """What came of rows, with what came before their first bytes could be read: of a record nothing can be before its
+    last byte has come. One that was due when another came shared the line with that; of others it may be their server
+    that made them late."""
+    ends = sorted(load.span.end_us for load in loads.values())
+    due = {row.number: row.timing.wait.start_us + trip_us for row in rows if row.timing.wait is not None}
+    return [_from_due(load, due.get(number, load.span.start_us), ends) for number, load in loads.items()]
+
+
+def _from_due(load: Load, due_us: int, ends: Sequence[int]) -> Load:
+    place = bisect_right(ends, load.span.start_us)
+    shared = place > 0 and ends[place - 1] > due_us
+    return begun(load, due_us) if shared else load
 
 
 def _ends_in_turn_us(loads: Sequence[Load], rate: float, trip_us: int) -> list[float]:

@@ -257,6 +257,28 @@ def test_http2_saves_no_time_in_which_the_line_was_full() -> None:
     assert found.saving_us == pytest.approx(150_000 - _HANDLED_US, rel=0.05)
 
 
+def test_http2_saves_nothing_where_records_that_are_read_as_a_whole_filled_the_line() -> None:
+    """Twelve files of a record each, over a line of 200 bytes a millisecond and six connections: none is read before
+    its last byte has come, and each came behind others that were on the line as well."""
+    connections = tuple(opened(number, _STATIC, 310, protocol="http/1.1") for number in range(2, 8))
+    ends_ms = [511 + 75 * (place + 1) for place in range(12)]
+    rows = []
+    for place, end_ms in enumerate(ends_ms):
+        sent_ms = 490 if place < 6 else ends_ms[place - 6]
+        timing = Timing(
+            start_us=310_000,
+            end_us=end_ms * 1000,
+            send=span(sent_ms, sent_ms),
+            wait=span(sent_ms, end_ms - 1),
+            download=span(end_ms - 1, end_ms),
+        )
+        row = asked(place + 2, _STATIC, place % 6 + 2, 310, end_ms)
+        rows.append(replace(row, timing=timing, transferred_bytes=15_000))
+    found = told(page(*rows, connections=connections), _H2)
+    assert found is not None
+    assert found.saving_us is None
+
+
 def test_http2_saves_less_where_its_one_connection_begins_slowly() -> None:
     """80 kB are two flights more over a new connection, of 21.4 ms each, where they took three times 55 ms more."""
     found = told(through_two(size_bytes=10_000, took_ms=5), _H2)

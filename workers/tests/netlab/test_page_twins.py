@@ -70,9 +70,10 @@ class Pair:
     seen: Sequence[Callable[[PageMeasurement], PageMeasurement]] = (as_it_is,)
 
 
-def _over_http2(rtt_ms: int, faulty: PageSite) -> Pair:
+def _over_http2(rtt_ms: int, faulty: PageSite, rate_kbit_s: int | None = None) -> Pair:
     repaired = replace(faulty, http2=True)
-    return Pair(id=FindingId.HTTP_H2_MISSING, faulty=faulty, repaired=repaired, rtt_ms=rtt_ms)
+    id = FindingId.HTTP_H2_MISSING
+    return Pair(id=id, faulty=faulty, repaired=repaired, rtt_ms=rtt_ms, rate_kbit_s=rate_kbit_s)
 
 
 def _asked_again(size_bytes: int, policy: str, *seen: Callable[[PageMeasurement], PageMeasurement]) -> Pair:
@@ -133,6 +134,7 @@ PAIRS = {
     "four small files over HTTP/1.1": _over_http2(80, many_styles(4, 500)),
     "twenty-four small files over HTTP/1.1": _over_http2(80, many_styles(24, 500)),
     "twenty-four files over HTTP/1.1, far away": _over_http2(200, many_styles(24, 6_000)),
+    "ten files of a record over HTTP/1.1 that fill a narrow line": _over_http2(150, many_styles(10, 15_000), 1_600),
     "seven large files, which HTTP/2 brings later": _over_http2(80, many_styles(7, 40_000)),
     "a large file of which is asked whether it has changed": _asked_again(
         60_000, "no-cache", as_it_is, without_second_view
