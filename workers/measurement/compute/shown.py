@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 from itertools import takewhile
 
 from workers.measurement.captures_page import BodySeen
-from workers.measurement.compute.concealed import HIDES, conceals, conceals_root
+from workers.measurement.compute.concealed import HIDES, conceals, conceals_root, names_out_of_sight
 from workers.measurement.waterfall import Place
 
 # Whose contents are never seen where scripts run.
@@ -30,6 +30,8 @@ _VOID = frozenset(
 )
 # Hidden until somebody changes that: by the element itself, or as frameworks do it.
 _CLOAKS = frozenset({"hidden", "popover", "v-cloak", "x-cloak", "ng-cloak"})
+# What is for screen readers alone, as many style sheets name it.
+_FOR_READERS = frozenset({".sr-only", ".visually-hidden", ".visuallyhidden", ".screen-reader-text"})
 # The style by which AMP hides a page until its script is there.
 _BOILERPLATE = "amp-boilerplate"
 # A character of a text, which may be written as a reference, or blanks.
@@ -87,6 +89,8 @@ class _Reader(HTMLParser):
         self._silent = self._hidden = 0
         self._texts: dict[str, list[str]] = {"style": [], "script": []}
         self._root_classes: set[str] = set()
+        # Classes and ids of what styles so far keep out of sight.
+        self._unseen = set(_FOR_READERS)
         self._is_covered = False
 
     @property
@@ -104,7 +108,7 @@ class _Reader(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         hides = any(name in _CLOAKS or (name == "style" and _hides(value)) for name, value in attrs)
-        hides = hides or (tag == "dialog" and "open" not in dict(attrs))
+        hides = hides or (tag == "dialog" and "open" not in dict(attrs)) or not self._unseen.isdisjoint(_names(attrs))
         if tag not in _HEADS and not self._silent:
             self._begin()
         if tag in ("html", "body"):
@@ -142,6 +146,8 @@ class _Reader(HTMLParser):
         self.handle_starttag(tag, attrs)
 
     def handle_endtag(self, tag: str) -> None:
+        if self._open and self._open[-1].is_read and tag == "style":
+            self._unseen.update(names_out_of_sight(self._texts["style"][-1]))
         if any(one.tag == tag for one in self._open):
             while (last := self._open.pop()).tag != tag:
                 self._count(last, -1)
@@ -184,6 +190,12 @@ class _Element:
 
 def _has(attrs: Mapping[str, str | None], name: str, word: str) -> bool:
     return word in (attrs.get(name) or "").lower().split()
+
+
+def _names(attrs: Iterable[tuple[str, str | None]]) -> set[str]:
+    """Its classes and its id, as selectors name them."""
+    signs = {"class": ".", "id": "#"}
+    return {signs[key] + name for key, value in attrs if key in signs for name in (value or "").split()}
 
 
 def _hides(style: str | None) -> bool:

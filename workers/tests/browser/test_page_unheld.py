@@ -62,6 +62,22 @@ def test_a_style_sheet_that_comes_with_the_script_that_makes_a_page_holds_nothin
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "<style>.skip { position: absolute; left: -9999px }</style><a class=skip href=#app>Skip</a><div id=app></div>",
+        "<style>.wait { visibility: hidden }</style><main class=wait><p>Words</main><div id=app></div>",
+    ],
+)
+@undisturbed
+def test_words_out_of_sight_are_not_what_a_style_sheet_holds_up(load: Load, body: str) -> None:
+    """What is painted first is what the script makes."""
+    page = html("<link rel=stylesheet href=/a.css><script src=/a.js defer></script>", body)
+    (seen, *_) = loaded(load, {"/": page, "/a.css": SLOW_STYLES, "/a.js": MAKING}, 0.0)
+    assert seen.shows_from is None
+    assert not any(told(seen, id) for id in _BLOCK)
+
+
+@pytest.mark.parametrize(
     ("head", "styles_body"),
     [
         ("<style>body { display: none }</style>", b"p { color: #222 }"),

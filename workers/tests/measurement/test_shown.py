@@ -54,6 +54,42 @@ def test_a_document_whose_words_a_script_may_make_or_uncover_says_nothing(body: 
     assert _shows(f"{_HEAD.replace('<html', '<html class=a')}<body style='opacity: 0'>words") is None
 
 
+@pytest.mark.parametrize(
+    ("style", "element"),
+    [
+        (".loading { visibility: hidden }", "<main class='a loading'>"),
+        ("main#app, .other { opacity: 0 }", "<main id=app>"),
+        (".skip { position: absolute; left: -9999px }", "<a class=skip href=#app>"),
+        (".h { width: 1px; clip: rect(0, 0, 0, 0) }", "<h1 class=h>"),
+        ("", "<h1 class=sr-only>"),
+    ],
+)
+def test_what_a_style_of_the_document_keeps_out_of_sight_is_not_among_its_words(style: str, element: str) -> None:
+    """Measured: a style sheet was said to hold a page up that a script made or uncovered, and which came no sooner."""
+    html = f"{_HEAD}<style>{style}</style><body>{element}Words"
+    assert _shows(html) is None
+    seen = body_of(f"{html}</a></h1></main><p>More")
+    assert seen.shows is not None
+    assert seen.words_bytes == len(f"{html}</a></h1></main><p>M")
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        ".menu .loading { display: none }",
+        ".loading.off { display: none }",
+        ".loading::before { opacity: 0 }",
+        "@media (max-width: 600px) { .loading { display: none } }",
+        "@media print { .loading { display: none } }",
+        ".loading { opacity: 0; animation: appear 1s forwards }",
+        ".loading { left: -9px }",
+        ".Loading { display: none }",
+    ],
+)
+def test_what_is_hidden_elsewhere_or_shows_itself_is_seen(style: str) -> None:
+    assert _shows(f"{_HEAD}<style>{style}</style><body><main class=loading>Words") is not None
+
+
 def test_the_words_of_an_open_dialog_are_seen() -> None:
     assert _shows(f"{_HEAD}<body><dialog open><p>Words</dialog>") is not None
 
