@@ -7,6 +7,7 @@ from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import HIGH_US, MEDIUM_US, PageCase, numbers_of, severity, unjudged
 from workers.diagnosis.page_hosts import PageHost, full_handshakes, hosts_of, opening_us, ready_us, trip_us
 from workers.diagnosis.page_one_connection import sooner_over_one_us
+from workers.diagnosis.page_spare import line_spare_us
 from workers.diagnosis.page_windows import moved_us
 from workers.measurement.connection import Connection
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, Severity
@@ -44,7 +45,7 @@ def _connections(case: PageCase, host: PageHost, *, another: bool) -> Iterator[F
         for one in full_handshakes(pool)[most:]
     ]
     far = another and host.opening_us > MIN_OPENING_US and host.name not in case.hinted
-    sooner = case.sooner_without(host.connections) if far else _over_first(case, extra, host)
+    sooner = line_spare_us(case, case.sooner_without(host.connections)) if far else _over_first(case, extra, host)
     held_us = case.paint.claim(sooner) if far or extra else 0
     largest_us = _largest_us(case, host) if far and not held_us else 0
     if not held_us and not largest_us and not extra:

@@ -1,7 +1,7 @@
 """What a connection had to spare: a file that is asked for sooner comes in the way of all that comes meanwhile. By
 coming before what the paint waits for anyway it gains nothing."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import accumulate, chain
 
@@ -25,9 +25,29 @@ def spare_us(case: PageCase, row: Request, asked: Request, sooner_us: int) -> in
     own = _begun(case, row)
     if own is None:
         return sooner_us
-    span = Span(start_us=own.span.start_us - sooner_us, end_us=own.span.start_us)
+    span = _ahead(own, sooner_us)
     others = [load for one in case.rows if _is_needed(case, one, row, asked) and (load := _beside(case, one, row))]
     return max(0, sooner_us - _busy_us(others, span, own.size_bytes / own.span.duration_us))
+
+
+def line_spare_us(case: PageCase, sooner: Mapping[int, int]) -> dict[int, int]:
+    """How much of the time by which files come sooner, by number, the line had to spare beside those that filled it
+    meanwhile and come as they did: the document mostly, which servers send first."""
+    loads = {row.number: load for row in case.rows if (load := _begun(case, row))}
+    large = [load for load in loads.values() if load.size_bytes > 2 * FIRST_FLIGHT_BYTES]
+    rate = max((load.size_bytes / load.span.duration_us for load in large), default=0.0)
+    full = [
+        loads[row.number]
+        for row in case.rows
+        if row.number in loads and row.number not in sooner and _fills_line(case, row, loads[row.number])
+    ]
+    return {number: us - _busy_us(full, _ahead(loads.get(number), us), rate) for number, us in sooner.items()}
+
+
+def _ahead(load: Load | None, sooner_us: int) -> Span:
+    """The time by which it would begin sooner; none where nobody knows how it came."""
+    begun_us = 0 if load is None else load.span.start_us
+    return Span(start_us=begun_us if load is None else begun_us - sooner_us, end_us=begun_us)
 
 
 def _is_needed(case: PageCase, one: Request, row: Request, asked: Request) -> bool:
@@ -43,8 +63,15 @@ def _beside(case: PageCase, one: Request, row: Request) -> Load | None:
     load = _begun(case, one)
     if load is None or (one.connection == row.connection and one.protocol not in ONE_AT_A_TIME):
         return load
-    growing_us = trip_us(case.connection_of(one)) * further_flights(load.size_bytes)
-    return load if load.span.duration_us > _LONG * growing_us > 0 else None
+    return load if _fills_line(case, one, load) else None
+
+
+def _fills_line(case: PageCase, row: Request, load: Load) -> bool:
+    if row.number == case.page.document and case.page.came_on_us is not None:
+        # It stood still, as its server had no more of it.
+        return False
+    growing_us = trip_us(case.connection_of(row)) * further_flights(load.size_bytes)
+    return load.span.duration_us > _LONG * growing_us > 0
 
 
 def _busy_us(loads: Sequence[Load], span: Span, rate: float) -> int:

@@ -87,6 +87,10 @@ def _picture_from(host: str) -> bytes:
     return page("<link rel=stylesheet href=a.css>", f"{_TEXT}<img src=//{host}/hero.png width=640 height=400>")
 
 
+def _styled_from(host: str) -> bytes:
+    return page(f"<link rel=stylesheet href=//{host}/a.css>", f"{_TEXT}<div hidden>{_WORDS[:100_000]}</div>")
+
+
 def _with_font(head: str) -> PageSite:
     """Its text waits for a font of 20 kB that its style sheet names. The document is as large as most."""
     face = b"@font-face { font-family: F; src: url(f.woff2) } body { font-family: F }"
@@ -134,7 +138,7 @@ PAIRS = {
     "four small files over HTTP/1.1": _over_http2(80, many_styles(4, 500)),
     "twenty-four small files over HTTP/1.1": _over_http2(80, many_styles(24, 500)),
     "twenty-four files over HTTP/1.1, far away": _over_http2(200, many_styles(24, 6_000)),
-    "ten files of a record over HTTP/1.1 that fill a narrow line": _over_http2(150, many_styles(10, 15_000), 1_600),
+    "eight files over HTTP/1.1 that fill a narrow line": _over_http2(150, many_styles(8, 30_000), 1_600),
     "seven large files, which HTTP/2 brings later": _over_http2(80, many_styles(7, 40_000)),
     "a large file of which is asked whether it has changed": _asked_again(
         60_000, "no-cache", as_it_is, without_second_view
@@ -152,6 +156,13 @@ PAIRS = {
         repaired=PageSite(files={"index.html": _picture_from(HOST), **_SHEET, "hero.png": _PICTURE}),
         rtt_ms=80,
         paint_us=largest_paint_us,
+    ),
+    "a style sheet on a host of its own beside a long document on a narrow line": Pair(
+        id=FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX,
+        faulty=PageSite(files={"index.html": _styled_from(OTHER)}, elsewhere=_SHEET),
+        repaired=PageSite(files={"index.html": _styled_from(HOST), **_SHEET}),
+        rtt_ms=150,
+        rate_kbit_s=1_600,
     ),
     "a font that a style sheet names": Pair(
         id=FindingId.PAGE_FONT_LATE,
