@@ -72,11 +72,15 @@ def always_late_us(trials: Iterable[TrialEvidence]) -> int:
     return least_us if least_us >= _FAR_BEHIND_US else 0
 
 
-def unsigned_us(case: Case) -> int:
-    """How late even the quickest of those handshakes began for which nothing was signed; 0 for hardly any, and where
-    there was none."""
+def least_unsigned_us(case: Case) -> int:
+    """How late even the quickest of those handshakes began for which nothing was signed; 0 where there was none."""
     up_us = up_us_per_byte(case)
-    least_us = min((begun_late_us(trial, up_us) for trial in continued(case)), default=0)
+    return min((begun_late_us(trial, up_us) for trial in continued(case)), default=0)
+
+
+def unsigned_us(case: Case) -> int:
+    """The same; 0 for hardly any."""
+    least_us = least_unsigned_us(case)
     return least_us if least_us >= _FAR_BEHIND_US else 0
 
 

@@ -15,6 +15,7 @@ from workers.diagnosis.late_begins import (
     continued,
     first_packet_bytes,
     lead_us,
+    least_unsigned_us,
     unsigned_us,
     up_us_per_byte,
 )
@@ -166,9 +167,8 @@ def _noticed_us(words_us: int | None) -> int:
 
 
 def _without_signature_us(case: Case) -> int:
-    """How late connections begin in which nothing is signed: those that continue a session, or else those without TLS.
-    0 for hardly any."""
-    return unsigned_us(case) if continued(case) else _noticed_us(first_words_us(case))
+    """How late connections begin in which nothing is signed: such as continue a session, or else such without TLS."""
+    return least_unsigned_us(case) if continued(case) else first_words_us(case) or 0
 
 
 def _pause_us(case: Case, trial: TrialEvidence) -> int | None:

@@ -73,6 +73,19 @@ def test_what_connections_without_tls_wait_for_too_is_not_the_handshakes(
     assert not found(RULES, with_plain(path, server, trials=kinds))
 
 
+@ANYWHERE
+@pytest.mark.parametrize("late_us", [5_000, 14_600])
+@pytest.mark.parametrize("kinds", [DEEP, ANEW])
+def test_what_is_hardly_any_by_itself_is_no_part_of_a_slow_key_either(
+    rtt_ms: float, late_us: int, kinds: list[Trial]
+) -> None:
+    quick, slow = (Server(sign_us=sign_us, think_us=(100,)) for sign_us in (1_500, 40_000))
+    path = Path(rtt_ms=rtt_ms, looked_into_us=late_us)
+    assert not found(RULES, with_plain(path, quick, trials=kinds))
+    told = found(RULES, with_plain(path, slow, trials=kinds))
+    assert told[Id.TLS_KEY_COST].saving_us == pytest.approx(40_000, abs=1_500)
+
+
 def test_a_late_begin_is_left_open_where_connections_without_tls_are_as_late() -> None:
     path = Path(looked_into_us=LATE_US)
     assert left_open(RULES, with_plain(path, Server()))[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.WITHOUT_TLS_TOO
