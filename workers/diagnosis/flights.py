@@ -27,6 +27,8 @@ _NEARLY_FULL, _LEAST_TELLING = 0.95, 0.25
 _MORE_THAN_ONE = 1.25
 # What the packets of a narrow link take differs by less.
 _ALIKE = 1.25
+# What is smaller than this part of a full one comes when the way's unsteadiness lets it.
+_LEAST_BEHIND = 0.1
 # On a link as narrow as it seems, what came took so much of that at least, headers and unsteadiness apart.
 _NARROW = 0.75
 # On a slow link the packets of one flight come apart: a pause must be this many times what a packet takes.
@@ -196,7 +198,7 @@ def _behind_another_us(trial: TrialEvidence) -> int:
         for earlier, later in pairwise(packets_of(trial))
         if _received(earlier) and _received(later) and earlier.size_bytes >= _MOSTLY_FULL * mss
     ]
-    return min((round(took_us * mss / size) for took_us, size in behind if size), default=0)
+    return min((round(took_us * mss / size) for took_us, size in behind if size >= _LEAST_BEHIND * mss), default=0)
 
 
 def _may_take(trial: TrialEvidence, packet_us: int) -> bool:

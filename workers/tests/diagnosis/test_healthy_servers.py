@@ -15,7 +15,9 @@ WAYS = st.builds(
     rtt_ms=st.floats(0.2, 900),
     iw=st.sampled_from([10, 16, 20, 32]),
     mss=st.sampled_from([1448, 1460, 1400, 1388, 1220]),
-    rate_bytes_s=st.none() | st.floats(30_000, 10_000_000),
+    rate_bytes_s=st.none() | st.floats(16_000, 60_000) | st.floats(30_000, 10_000_000),
+    up_bytes_s=st.none() | st.floats(16_000, 1_000_000),
+    looked_into_us=st.just(0) | st.integers(1_000, 60_000),
     jitter=st.floats(0, 0.2) | st.floats(0.2, 4),
     seed=st.integers(0, 10_000),
 )
@@ -27,8 +29,9 @@ SERVERS = st.builds(
     tickets_bytes=st.sampled_from([0, 79, 250, 574]),
     record_bytes=st.sampled_from([1370, 4096]),
     head_bytes=st.integers(150, 900),
-    body_bytes=st.integers(0, 90_000),
+    body_bytes=st.integers(0, 3_000) | st.integers(0, 90_000),
     think_us=st.tuples(st.integers(100, 20_000)),
+    tickets_apart=st.booleans(),
 )
 
 
