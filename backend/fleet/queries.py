@@ -9,6 +9,7 @@ from django.db.models import Q
 
 from backend.accounts.models import Organisation
 from backend.fleet.credentials import TOKEN_KIND, digest
+from backend.fleet.listening import listening_since
 from backend.fleet.models import Agent, Region
 
 # An agent tells of itself every 15 s: three missed are a hiccup of the network, six are an agent that is gone.
@@ -70,6 +71,12 @@ def health_at(last_seen_at: datetime, now: datetime) -> Health:
     if age < LATE_AFTER:
         return Health.ONLINE
     return Health.LATE if age < OFFLINE_AFTER else Health.OFFLINE
+
+
+def could_hear(now: datetime) -> bool:
+    """Whether the service has listened for as long as an agent may be silent: after a pause of it all look so."""
+    since = listening_since(now)
+    return since is not None and now - since >= OFFLINE_AFTER
 
 
 def region_by_token(token: str) -> Region | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from backend.fleet.queries import Health, RegionState, regions_for
+from backend.fleet.queries import Health, RegionState, could_hear, regions_for
 from backend.gates.addresses import Sides, without_headers
 from backend.gates.baseline import Baseline, baseline_of
 from backend.gates.collecting import collect, tallies
@@ -122,7 +122,8 @@ def _why_not(step: _Step, code: str, counted: Sequence[Tally], runs: Sequence[Ga
     if is_hopeless(counted, rounds_of(step.gate)):
         said = [run.reason for run in runs if run.region.code == code and run.state == RunState.NOTHING]
         return f"its runs are missed again and again: “{said[-1].removesuffix('.')}”"
-    return _SENTENCES.get(step.regions[code].health, "")
+    health = step.regions[code].health
+    return "" if health is Health.OFFLINE and not could_hear(step.now) else _SENTENCES.get(health, "")
 
 
 def _go_on(step: _Step, runs: Sequence[GateRun]) -> None:

@@ -60,6 +60,21 @@ def test_agents_that_stop_in_the_middle_end_it_too(world: World) -> None:
     assert (gate.verdict, gate.status) == ("error", "done")
 
 
+def test_after_a_pause_of_the_service_nobody_is_called_silent_before_he_could_be_heard(world: World) -> None:
+    world.history()
+    gate = world.ask()
+    step()
+    world.silence(*REGIONS)
+    world.listen_since(timezone.now() - timedelta(seconds=80))
+    Gate.objects.update(due_at=timezone.now())
+    step()
+    gate.refresh_from_db()
+    assert (gate.is_open, gate.given_up, gate.warnings) == (True, {}, [])
+    world.listen_since(timezone.now() - timedelta(seconds=91))
+    gate = world.play(gate, lambda run: None)
+    assert gate.summary == "3 of 3 regions do not measure (ap, eu, us: its agents are silent)."
+
+
 def test_a_region_that_is_silent_is_left_out_with_a_warning(world: World) -> None:
     world.history()
     world.silence("ap")

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from backend.alerts.models import Incident
 from backend.cast import Member
-from backend.fleet.models import Agent, Region
+from backend.fleet.models import Agent, Listening, Region
 from backend.gates.actions import create_gate
 from backend.gates.models import Gate
 from backend.gates.queries import GateView, gate_view
@@ -101,6 +101,10 @@ class World:
         """The agents of these regions have not been heard of for two minutes."""
         Agent.objects.filter(region__code__in=codes).update(last_seen_at=timezone.now() - 2 * MINUTE)
 
+    def listen_since(self, since: datetime) -> None:
+        """The service has been away, and can hear its agents since then."""
+        Listening.objects.update(since=since)
+
     def _end(self, run: PendingRun, said: float | Outcome) -> None:
         outcome = None if isinstance(said, float) else said
         ingest(run.region, [line_of(run, outcome)], now=timezone.now())
@@ -116,10 +120,11 @@ class World:
 
 
 def make_world(member: Member) -> World:
-    """Three regions with an agent each, and a registered site without any run."""
+    """Three regions with an agent each, a service that hears them, and a registered site without any run."""
     regions = {code: make_region(code) for code in REGIONS}
     for region in regions.values():
         make_agent(region, seen_at=timezone.now() + HEARD)
+    Listening.objects.create(pk=1, since=timezone.now() - HEARD, at=timezone.now() + HEARD)
     site = register_site(actor=member.user, organisation=member.organisation, name="Shop", url="https://shop.example/")
     return World(member=member, site=site, regions=regions)
 
