@@ -17,7 +17,7 @@ from backend.alerts.judgement.blindness import Blind, Expected, Newest, Why, cut
 from backend.alerts.judgement.samples import Sample, Seen
 from backend.alerts.models import Blindness, Rule, RuleKind
 from backend.fleet.models import Agent
-from backend.fleet.queries import OFFLINE_AFTER
+from backend.fleet.queries import OFFLINE_AFTER, could_hear
 from backend.instants import from_us, to_us
 from backend.runs.sql import fetch
 from workers.measurement.failure import SILENT
@@ -119,7 +119,7 @@ def look_around(now: datetime) -> None:
     still = {region: since_us for (why, region, _), since_us in known.items() if why == Why.IDLE}
     found = cut_off(newest, cut, to_us(now))
     found += [*_whole(found, agents), *idle(expected, agents, still, to_us(now))]
-    _remember(found, now)
+    _remember(found, now, may_end=could_hear(now))
 
 
 def _whole(found: Sequence[Blind], agents: Mapping[int, set[str]]) -> Iterator[Blind]:
@@ -134,10 +134,11 @@ def _going_on() -> list[Blindness]:
     return list(Blindness.objects.filter(until=None).order_by("pk"))
 
 
-def _remember(found: Iterable[Blind], now: datetime) -> None:
+def _remember(found: Iterable[Blind], now: datetime, *, may_end: bool) -> None:
+    """After a pause of the service no agent has been heard of and no run is new: nobody sees again for that."""
     wanted = {(blind.region, blind.agent, str(blind.why)): blind for blind in found}
     for row in _going_on():
-        if wanted.pop((row.region_id, row.agent, row.why), None) is None:
+        if wanted.pop((row.region_id, row.agent, row.why), None) is None and may_end:
             row.until = now
         elif now - row.looked_at > _AWAY:
             row.noted_at = now

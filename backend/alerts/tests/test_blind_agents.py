@@ -165,3 +165,16 @@ def test_a_judge_that_was_away_calls_no_region_blind() -> None:
     world.judge()
     minutes(world, ".. ..")
     assert told() == []
+
+
+@pytest.mark.parametrize("pause", [timedelta(seconds=100), timedelta(minutes=6), timedelta(minutes=40)])
+@pytest.mark.parametrize(("patterns", "on"), [(".. .. x. x. x. x. x. x. x.", "x."), (f".. ..{' -.' * 10}", "-.")])
+def test_a_pause_of_the_service_ends_no_blindness_that_goes_on(patterns: str, on: str, pause: timedelta) -> None:
+    world = many_sites("fra", "iad")
+    minutes(world, patterns)
+    assert told() == ["opened"]
+    world.now += pause
+    world.listening_since = world.now
+    world.judge()
+    minutes(world, " ".join([on] * 6))
+    assert told() == ["opened"]
