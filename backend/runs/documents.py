@@ -8,13 +8,14 @@ What was compressed with a dictionary can be read with it only: a file `dictiona
 better one becomes the next.
 """
 
+import json
 from pathlib import Path
 
 from backports import zstd
 
 from backend.runs import older_documents
 from workers.measurement.messages import RunResult
-from workers.measurement.wire import decode
+from workers.measurement.wire import WireError, decode
 
 # Before a frame: the number of its dictionary.
 _THIRD = b"\x03"
@@ -45,7 +46,30 @@ def unpack(document: bytes) -> RunResult:
         line = _line(document)
     except (zstd.ZstdError, *older_documents.DAMAGES) as error:
         raise DocumentError(f"the document cannot be unpacked: {error}") from error
-    return decode(line, RunResult)
+    return understood(line)
+
+
+def understood(line: bytes) -> RunResult:
+    """The result in a line, of a newer agent too: causes that are not known here are left out with its whole diagnosis,
+    since what is shown is judged anew from the rest. Raises WireError where it is not that, or not that alone.
+    """
+    try:
+        return decode(line, RunResult)
+    except WireError:
+        undiagnosed = _undiagnosed(line)
+        if undiagnosed is None:
+            raise
+    return decode(undiagnosed, RunResult)
+
+
+def _undiagnosed(line: bytes) -> bytes | None:
+    """The same result without what the agent's rules said of it; None where it has nothing of that."""
+    try:
+        envelope = json.loads(line)
+        del envelope["body"]["outcome"]["measurement"]["diagnosis"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return json.dumps(envelope).encode()
 
 
 def _line(document: bytes) -> bytes:

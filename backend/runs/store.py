@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.db import DataError, connection
 from django.db.models import Model
 
-from backend.runs.documents import pack
+from backend.runs.documents import pack, understood
 from backend.runs.models import Connection, Finding, Leg, Run, RunDocument
 from backend.runs.owners import Word, page_findings, words_of
 from backend.runs.reading import AnyRead, PairRead, ResultRead, measurement_of
@@ -27,8 +27,8 @@ from backend.runs.rows import (
     profile_kept,
     run_values,
 )
-from workers.measurement.messages import Kind, RunResult
-from workers.measurement.wire import WireError, decode
+from workers.measurement.messages import Kind
+from workers.measurement.wire import WireError
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ def _judged(ended: Ended, said: Word) -> Ended:
     if ended.content.line is None:
         return ended
     try:
-        found = page_findings(decode(ended.content.line, RunResult), said)
+        found = page_findings(understood(ended.content.line), said)
     except WireError:
         log.exception("the findings of run %s are its agent's", ended.slot.run_id)
         return ended

@@ -37,6 +37,10 @@ _BUSY = (
     "They are no visitor's, count for no baseline and no rule, and no gate fails by them alone. If it happens again, "
     "give this region's agent a machine of its own, more processors, or fewer browsers (FIRSTBYTE_BROWSERS)."
 )
+_NO_DETAILS = (
+    "The details of this run are no longer kept, or this version cannot read them, as of an agent that is newer than "
+    "the service."
+)
 _NOTHING_ELSE = Verdict(
     level="info", title="Nothing else was found", text="What comes after the fault could not be looked at."
 )
@@ -52,7 +56,7 @@ def verdict_of(detail: RunDetail) -> Verdict:
         failed = failure_of(run.failure_kind, run.failure_stage, run.failure_blame, run.failure_detail)
         return failed_verdict(failed or failure(FailureKind.INTERNAL_ERROR), measurement)
     if measurement is None:
-        return Verdict(level="info", title="Measured", text="The details of this run are no longer kept.")
+        return Verdict(level="info", title="Measured", text=_NO_DETAILS)
     if not _keeps_profile(detail):
         return Verdict(level="warn", title="Measured, but over no network in particular", text=_NOT_KEPT)
     told = _contention_in(detail)

@@ -186,7 +186,7 @@ def _document(
         return HttpResponse(status=304)
     measurement = replace(detail, result=queries.result_of(detail.run)).measurement
     if measurement is None and detail.run.outcome == Outcome.MEASURED:
-        raise ProblemError(NOT_FOUND, "What was measured in this run is not kept.")
+        raise ProblemError(NOT_FOUND, "What was measured in this run is not kept, or cannot be read by this version.")
     return HttpResponse(make(detail, measurement), content_type="application/json")
 
 

@@ -17,6 +17,15 @@ from backend.runs.tests.test_reading import RESULT
 from workers.diagnosis.diagnose import diagnose
 from workers.diagnosis.sending import as_sent
 from workers.measurement.connection import Header
+from workers.measurement.finding import (
+    Confidence,
+    Diagnosis,
+    Finding,
+    FindingId,
+    NotJudged,
+    NotJudgedReason,
+    Severity,
+)
 from workers.measurement.messages import Kind, Measured, PageMeasurement, ProbeMeasurement, RunResult
 from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
@@ -28,6 +37,30 @@ from workers.tests.diagnosis.servers import Server, light
 
 def test_a_document_gives_the_result_back_as_it_came() -> None:
     assert unpack(pack(encode(RESULT))) == RESULT
+
+
+def newer(line: bytes, known: str, unknown: str) -> bytes:
+    """What an agent sends that knows a word which this version does not."""
+    assert known.encode() in line
+    return line.replace(known.encode(), unknown.encode())
+
+
+@pytest.mark.parametrize("known", ["page.render_blocking", "high", "medium", "needs_deep_probe"])
+def test_a_cause_that_only_a_newer_agent_knows_keeps_nobody_from_reading_what_was_seen(known: str) -> None:
+    seen = waterfall_of(3).measurement
+    assert isinstance(seen, PageMeasurement)
+    found = Finding(id=FindingId.PAGE_RENDER_BLOCKING, severity=Severity.HIGH, confidence=Confidence.MEDIUM)
+    left = NotJudged(id=FindingId.PAGE_LCP_LATE, reason=NotJudgedReason.NEEDS_DEEP_PROBE)
+    judged = replace(seen, diagnosis=Diagnosis(findings=(found,), not_judged=(left,)))
+    line = encode(replace(RESULT, kind=Kind.PAGE, outcome=Measured(measurement=judged)))
+    outcome = unpack(pack(newer(line, f'"{known}"', '"not_yet"'))).outcome
+    assert outcome == Measured(measurement=seen)
+
+
+def test_other_words_of_a_newer_agent_are_not_passed_over() -> None:
+    line = encode(replace(RESULT, kind=Kind.PAGE, outcome=waterfall_of(3)))
+    with pytest.raises(WireError):
+        unpack(pack(newer(line, '"image"', '"hologram"')))
 
 
 def test_the_dictionary_makes_a_probe_small() -> None:

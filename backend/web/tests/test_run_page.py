@@ -11,9 +11,10 @@ from django.test import Client
 from django.urls import reverse
 
 from backend.cast import Member
+from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, Run
 from backend.runs.tests.factories import NOW, make_pending
-from backend.runs.tests.results import EVIDENCE, FAILED
+from backend.runs.tests.results import EVIDENCE, FAILED, line_of
 from backend.sites.actions import change_monitor
 from backend.sites.models import MonitorVersion
 from backend.sites.monitor_settings import stored_settings
@@ -41,6 +42,12 @@ def test_a_page_run_opens_with_its_verdict_and_shows_every_request(world: World,
     assert text.count('class="wf-row') == 30
     assert "404" in text
     assert "style=" not in text
+
+
+def test_a_run_that_cannot_be_read_is_not_called_forgotten(world: World, client: Client) -> None:
+    run = world.pending("page")
+    ingest(world.region, [line_of(run, PAGE).replace(b'"flags":[]', b'"flags":["not_yet"]')], now=NOW)
+    assert "or this version cannot read them, as of an agent that is newer than the service" in html(client, run)
 
 
 def test_a_run_that_ends_while_its_page_is_asked_for_is_found(
