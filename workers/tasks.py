@@ -17,6 +17,7 @@ from kombu import Queue
 from workers.bell import Bell
 from workers.config import AgentConfig
 from workers.ledger import Ledger
+from workers.letting_go import let_go
 from workers.measurement import routes, wire
 from workers.measurement.broker import broker_options, broker_url
 from workers.measurement.messages import Early, Kind, OnProgress, Progress, ProgressStage, RunRequest
@@ -72,6 +73,7 @@ def make_app(config: AgentConfig) -> Celery:
     Raises RuntimeError when the installed kombu does not fit.
     """
     take_turns()
+    let_go()
     app = Celery("firstbyte", set_as_current=False)
     ca_file = str(config.ca_file) if config.ca_file else None
     app.conf.update(

@@ -207,6 +207,21 @@ def test_a_restarted_broker_is_found_again_and_nothing_is_lost(
     assert agent.executions().count(str(during.run_id)) == 1
 
 
+def test_a_page_that_ended_while_the_broker_was_away_keeps_no_other_waiting(
+    agent: Agent, broker: Broker, service: StubService
+) -> None:
+    agent.start()
+    during = broker.publish(due_request("/until/go", kind=Kind.PAGE))
+    agent.process_of(during)
+    broker.kill()
+    (agent.directory / "go").touch()
+    wait_for(lambda: service.arrived(during), "the page's result")
+    wait_for(lambda: "Couldn't ack" in agent.log, "its message to be kept by a broker that is away")
+    broker.start()
+    after = broker.publish(due_request(kind=Kind.PAGE))
+    wait_for(lambda: service.arrived(after), "a page after the restart")
+
+
 def test_sigterm_lets_runs_end_delivers_them_and_leaves_nothing_behind(
     agent: Agent, broker: Broker, service: StubService
 ) -> None:
