@@ -193,12 +193,13 @@ def _packet_times(trial: TrialEvidence) -> list[tuple[int, int]]:
 def _behind_another_us(trial: TrialEvidence) -> int:
     """What a full packet took at most by what came soonest behind a large one; 0 where nothing did."""
     mss = mss_of(trial)
-    behind = [
-        (later.at_us - earlier.at_us, later.size_bytes)
+    took_us = (
+        round((later.at_us - earlier.at_us) * mss / later.size_bytes)
         for earlier, later in pairwise(packets_of(trial))
-        if _received(earlier) and _received(later) and earlier.size_bytes >= _MOSTLY_FULL * mss
-    ]
-    return min((round(took_us * mss / size) for took_us, size in behind if size >= _LEAST_BEHIND * mss), default=0)
+        if _received(earlier) and earlier.size_bytes >= _MOSTLY_FULL * mss
+        if _received(later) and later.size_bytes >= _LEAST_BEHIND * mss
+    )
+    return min(took_us, default=0)
 
 
 def _may_take(trial: TrialEvidence, packet_us: int) -> bool:
