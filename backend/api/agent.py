@@ -82,7 +82,7 @@ def picture(request: HttpRequest, region: Region, run_id: UUID, kind: PictureKin
     if agents.picture_type(content) is None:
         raise BodyError(415, "A picture is JPEG or WebP.")
     if not agents.keep_picture(region, run_id, kind, content):
-        return _refuse(404, "This run is not pending in this region.")
+        return _refuse(404, "No result of this run is awaited from this region.")
     return HttpResponse(status=204)
 
 

@@ -6,11 +6,12 @@ from uuid import UUID
 
 from django.core.files.base import ContentFile, File
 from django.core.files.storage import default_storage
+from django.db.models import QuerySet
 
 from backend.fleet.actions import record_heartbeat
 from backend.fleet.models import Region
 from backend.runs.early import noted
-from backend.runs.models import PendingRun, Run
+from backend.runs.models import Outcome, PendingRun, Run
 from backend.runs.sql import array, fetch
 from backend.runs.verdicts import HELD_FOR
 from workers.measurement.messages import Heartbeat, HeartbeatReply, Progress
@@ -54,15 +55,22 @@ def note_progress(region: Region, message: Progress) -> bool:
 
 
 def keep_picture(region: Region, run_id: UUID, kind: PictureKind, picture: bytes) -> bool:
-    """Stores a picture of a run that is pending in this region; False, and nothing kept, for any other."""
+    """Stores a picture of a run that is pending in this region, or was given up, so that its result may still come;
+    False, and nothing kept, for any other."""
     pending = PendingRun.objects.filter(run_id=run_id, region=region)
-    run = pending.first()
-    if run is None:
+    given_up = Run.objects.filter(run_id=run_id, region_id=region.pk, outcome=Outcome.MISSED)
+    scheduled_for = _slot_of(pending) or _slot_of(given_up)
+    if scheduled_for is None:
         return False
-    name = picture_name(kind, run.run_id, run.scheduled_for)
+    name = picture_name(kind, run_id, scheduled_for)
     default_storage.delete(name)
     default_storage.save(name, ContentFile(picture))
-    return bool(pending.update(**{_COLUMNS[kind]: True}))
+    has = {_COLUMNS[kind]: True}
+    return bool(pending.update(**has) or given_up.update(**has))
+
+
+def _slot_of(runs: "QuerySet[PendingRun] | QuerySet[Run]") -> datetime | None:
+    return runs.values_list("scheduled_for", flat=True).first()
 
 
 def picture_name(kind: PictureKind, run_id: UUID, scheduled_for: datetime) -> str:

@@ -74,7 +74,9 @@ def settle(region: Region, claim: Claim, content: Content, *, now: datetime) -> 
         trigger=Trigger(trigger).value,
         first_run_id=mine.first_run_id if mine else None,
     )
-    return _replace(Ended(slot, Arrival(received_at=now, late=True), content))
+    has_screenshot, has_film = (mine.has_screenshot, mine.has_film) if mine else (False, False)
+    arrival = Arrival(received_at=now, late=True, has_screenshot=has_screenshot, has_film=has_film)
+    return _replace(Ended(slot, arrival, content))
 
 
 def _trigger_of_later(stored: list[Run], monitor: Monitor, region: Region, claim: Claim) -> str | None:

@@ -16,7 +16,7 @@ from backend.fleet.models import Agent
 from backend.runs.agents import has_picture, open_picture, picture_name
 from backend.runs.ingest import ingest
 from backend.runs.models import DeadLetter, PendingRun, Run
-from backend.runs.tests.factories import Fleet, make_fleet, make_monitors, make_pending, token_of
+from backend.runs.tests.factories import Fleet, give_up, make_fleet, make_monitors, make_pending, token_of
 from backend.runs.tests.results import line_of
 from workers.measurement import routes
 from workers.measurement.messages import (
@@ -257,6 +257,21 @@ def test_a_picture_is_kept_until_its_result_claims_it(
         assert (file.read(), media_type) == (JPEG, "image/jpeg")
 
 
+@pytest.mark.parametrize("kind", PictureKind)
+def test_a_picture_of_a_run_that_was_given_up_is_kept_for_its_late_result(
+    agent: Client, fleet: Fleet, pending: PendingRun, kind: PictureKind
+) -> None:
+    line = line_of(pending)
+    give_up(pending)
+    path = routes.PICTURE_PATH.format(kind=kind, run_id=pending.run_id)
+    assert agent.put(path, JPEG, content_type="image/jpeg").status_code == 204
+    ingest(fleet.region, [line], now=timezone.now())
+    run = Run.objects.get()
+    assert (run.outcome, run.late) == ("measured", True)
+    assert [known for known in PictureKind if has_picture(run, known)] == [kind]
+    assert agent.put(path, JPEG, content_type="image/jpeg").status_code == 404
+
+
 @pytest.mark.parametrize(
     ("picture", "status"), [(b"<svg/>", 415), (b"", 415), (JPEG + b"x" * 2**20, 413)], ids=["svg", "empty", "large"]
 )
@@ -274,3 +289,7 @@ def test_a_region_cannot_write_the_screenshot_of_another(fleet: Fleet, pending: 
     assert stranger.put(path, JPEG, content_type="image/jpeg").status_code == 404
     pending.refresh_from_db()
     assert not pending.has_screenshot
+    run = give_up(pending)
+    assert stranger.put(path, JPEG, content_type="image/jpeg").status_code == 404
+    run.refresh_from_db()
+    assert not run.has_screenshot

@@ -9,7 +9,7 @@ from django.utils import timezone
 from backend.accounts.models import Organisation
 from backend.fleet.credentials import TOKEN_KIND, digest
 from backend.fleet.models import Agent, Region
-from backend.runs.models import PendingRun, Schedule
+from backend.runs.models import PendingRun, Run, Schedule
 from backend.runs.slots import newest_slot, offset_us
 from backend.sites.models import Monitor, Site, SiteStatus
 from workers.measurement.identity import run_id
@@ -115,6 +115,22 @@ def make_pending(fleet: Fleet, monitor: Monitor, **fields: object) -> PendingRun
     )
     pending.save(force_insert=True)
     return pending
+
+
+def give_up(pending: PendingRun, **fields: object) -> Run:
+    """The pending run's slot as the sweeper gives it up."""
+    PendingRun.objects.filter(pk=pending.pk).delete()
+    usual: dict[str, object] = {"attempt": pending.attempt, "run_id": pending.run_id, "outcome": "missed"}
+    return Run.objects.create(
+        scheduled_for=pending.scheduled_for,
+        monitor_id=pending.monitor_id,
+        region_id=pending.region_id,
+        kind=pending.kind,
+        trigger=pending.trigger,
+        received_at=NOW,
+        missed_reason="agent_lost",
+        **usual | fields,
+    )
 
 
 def make_agent(region: Region, *, seen_at: datetime | None = None) -> Agent:

@@ -7,7 +7,7 @@ from pytest_django import DjangoAssertNumQueries
 from backend.runs.documents import unpack
 from backend.runs.ingest import ingest
 from backend.runs.models import Connection, DeadLetter, PendingRun, Run, RunDocument
-from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors, make_pending, make_region
+from backend.runs.tests.factories import NOW, Fleet, give_up, make_fleet, make_monitors, make_pending, make_region
 from backend.runs.tests.results import FAILED, connection, line_of, probe, result_of
 from workers.measurement.messages import Kind, Measured, Missed, MissedReason, ProbeMeasurement, ReceiptStatus
 from workers.measurement.wire import encode
@@ -23,22 +23,6 @@ def fleet() -> Fleet:
 @pytest.fixture
 def pending(fleet: Fleet) -> PendingRun:
     return make_pending(fleet, make_monitors(fleet)[0])
-
-
-def _missed(pending: PendingRun, **fields: object) -> Run:
-    """The pending run's slot as the sweeper gives it up."""
-    PendingRun.objects.filter(pk=pending.pk).delete()
-    usual: dict[str, object] = {"attempt": pending.attempt, "run_id": pending.run_id, "outcome": "missed"}
-    return Run.objects.create(
-        scheduled_for=pending.scheduled_for,
-        monitor_id=pending.monitor_id,
-        region_id=pending.region_id,
-        kind=pending.kind,
-        trigger=pending.trigger,
-        received_at=NOW,
-        missed_reason="agent_lost",
-        **usual | fields,
-    )
 
 
 def test_a_measured_probe_becomes_a_run_its_connections_and_its_document(fleet: Fleet, pending: PendingRun) -> None:
@@ -119,7 +103,7 @@ def test_a_result_after_its_slot_was_given_up_takes_the_place_of_the_missed_row(
     fleet: Fleet, pending: PendingRun
 ) -> None:
     line = line_of(pending)
-    _missed(pending)
+    give_up(pending)
     assert ingest(fleet.region, [line], now=NOW) == [ReceiptStatus.STORED]
     run = Run.objects.get()
     assert (run.outcome, run.late, run.ttfb_us) == ("measured", True, 102_100)
@@ -138,7 +122,7 @@ def test_the_first_attempts_result_is_stored_late_beside_the_second_attempt(flee
 
 def test_a_late_missed_says_nothing_new(fleet: Fleet, pending: PendingRun) -> None:
     line = line_of(pending, Missed(reason=MissedReason.LATE))
-    _missed(pending)
+    give_up(pending)
     assert ingest(fleet.region, [line], now=NOW) == [ReceiptStatus.DUPLICATE]
     assert Run.objects.get().missed_reason == "agent_lost"
 
