@@ -1,7 +1,7 @@
 """What came of runs.
 
-Partitioned by week on `scheduled_for` and only ever inserted into (see `partitions`), so they hold ids instead of
-foreign keys.
+Partitioned by week on `scheduled_for` and, but for missed runs whose result still comes, only ever inserted into (see
+`partitions`), so they hold ids instead of foreign keys.
 """
 
 from django.contrib.postgres.indexes import BrinIndex
