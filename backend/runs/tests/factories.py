@@ -117,19 +117,20 @@ def make_pending(fleet: Fleet, monitor: Monitor, **fields: object) -> PendingRun
     return pending
 
 
-def give_up(pending: PendingRun, **fields: object) -> Run:
+def give_up(pending: PendingRun) -> Run:
     """The pending run's slot as the sweeper gives it up."""
     PendingRun.objects.filter(pk=pending.pk).delete()
-    usual: dict[str, object] = {"attempt": pending.attempt, "run_id": pending.run_id, "outcome": "missed"}
     return Run.objects.create(
+        run_id=pending.run_id,
         scheduled_for=pending.scheduled_for,
         monitor_id=pending.monitor_id,
         region_id=pending.region_id,
+        attempt=pending.attempt,
         kind=pending.kind,
         trigger=pending.trigger,
-        received_at=NOW,
+        outcome="missed",
         missed_reason="agent_lost",
-        **usual | fields,
+        received_at=NOW,
     )
 
 
