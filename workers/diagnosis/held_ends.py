@@ -123,10 +123,10 @@ def _held_again_us(trial: TrialEvidence, jitter: int) -> int | None:
     window has grown to with the first: each that was full is half as large again, unless the server has rested, or
     grows it by a packet a round trip."""
     again, first = _asked_again(trial), answer_turn(trial, trial.exchanges[0])
-    ruler = ruler_of(trial, jitter)
-    if again is None or first is None or _creeps(answer_gaps(trial, trial.exchanges[0], ruler)):
+    if again is None or first is None or _is_free_later(trial, again):
         return None
-    if _is_free_later(trial, again):
+    ruler = ruler_of(trial, jitter)
+    if _creeps(answer_gaps(trial, trial.exchanges[0], ruler)):
         return None
     most_bytes = LEAST_GROWTH * max(flight.size_bytes for flight in first.flights)
     known = answer_gaps(trial, again, ruler)
