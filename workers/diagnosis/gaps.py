@@ -150,7 +150,7 @@ class Ruler:
 
     def _may_be(self, us: float, least_us: float, most_us: float) -> bool:
         """Whether it is between these on a path that is as unsteady as this one."""
-        return least_us - self.jitter_us <= us <= most_us + 2 * self.jitter_us
+        return least_us - _STALL_JITTERS * self.jitter_us <= us <= most_us + 2 * self.jitter_us
 
     def is_alike(self, us: float, others_us: Sequence[int]) -> bool:
         """Whether it is as long as one of the others, but for what this path adds to it."""

@@ -47,7 +47,7 @@ def first_packet_bytes(trial: TrialEvidence, turn: Turn) -> int:
 def up_us_per_byte(case: Case) -> float:
     """What a byte of ours takes on a narrow way to the server: by so much later it answers a ClientHello with a hybrid
     key share than one without. 0 where that is no more than the way's unsteadiness."""
-    larger, smaller = (_hellos(case, kinds) for kinds in ((Trial.FULL, Trial.HTTP2), (Trial.CLASSICAL,)))
+    larger, smaller = _whole_hellos(case, Trial.FULL, Trial.HTTP2), _smaller_hellos(case)
     if not larger or not smaller:
         return 0.0
     later_us = min(us for us, _ in larger) - min(us for us, _ in smaller)
@@ -55,12 +55,22 @@ def up_us_per_byte(case: Case) -> float:
     return later_us / longer_bytes if longer_bytes > 0 and later_us > _JITTERS * jitter_us(case) else 0.0
 
 
-def _hellos(case: Case, kinds: Iterable[Trial]) -> list[tuple[int, int]]:
+def _smaller_hellos(case: Case) -> list[tuple[int, int]]:
+    """Of those that signed without a hybrid key share. What was lost of them makes none begin sooner, and TLS 1.2 has
+    no key share at all."""
+    return _whole_hellos(case, Trial.CLASSICAL) or _hellos(case.evidence.of(Trial.CLASSICAL, Trial.TLS12))
+
+
+def _whole_hellos(case: Case, *kinds: Trial) -> list[tuple[int, int]]:
+    return _hellos(trial for trial in case.evidence.of(*kinds) if not lost_in_handshake(trial))
+
+
+def _hellos(trials: Iterable[TrialEvidence]) -> list[tuple[int, int]]:
     """How long full handshakes took to begin, and the size of the hello before."""
     return [
         (turns[0].start_us - turns[0].asked_us, trial.handshake.hello_bytes)
-        for trial in case.evidence.of(*kinds)
-        if trial.handshake is not None and not trial.handshake.resumed and not lost_in_handshake(trial)
+        for trial in trials
+        if trial.handshake is not None and not trial.handshake.resumed
         if (turns := handshake_turns(trial))
     ]
 

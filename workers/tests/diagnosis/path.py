@@ -14,6 +14,8 @@ MSS = 1448
 _DELAYED_ACK_US = 40_000
 _AGAIN_US = 200_000
 _DUPLICATES = 3
+# BBR's gain while it starts: so much quicker than a window a round trip.
+_PACING_GAIN = 2.89
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +28,9 @@ class Path:
     `late_ack_us` is by how much every acknowledgement of a single segment is late, and `up_bytes_s` the rate of the
     first link. From `slow_start_until` segments on the window grows by one a round trip, as that of Linux does once
     HyStart takes the path for full. With `grows_whole` a window that was full once grows with all that is
-    acknowledged: of Linux both is seen, of one server in connections that follow each other.
+    acknowledged: of Linux both is seen, of one server in connections that follow each other. `slot_us`: the last hop
+    speaks in turns, as radio and cable do, and what comes meanwhile waits for the next one. A `paced` sender spreads a
+    window over the round trip, as BBR does from the first one on.
     """
 
     rtt_ms: float = 80
@@ -45,6 +49,8 @@ class Path:
     up_bytes_s: float | None = None
     slow_start_until: int | None = None
     grows_whole: bool = False
+    slot_us: int = 0
+    paced: bool = False
     seed: int = 0
 
     @property
@@ -86,7 +92,8 @@ class Wire:
         self._sizes: list[int] = []
         self._kept: dict[int, float] = {}
         self._expected = 0
-        self._link_free_us = 0.0
+        self._link_free_us = self._paced_us = 0.0
+        self._turns_from_us = self._random.random() * path.slot_us if path.slot_us else 0.0
         self._last_us = 0.0
         self._held: int | None = None
         self._stream = 0
@@ -97,6 +104,17 @@ class Wire:
         """From the client to the server, or back, now."""
         half = self.path.rtt_us / 2
         return half + self._random.random() * self.path.jitter * self.path.rtt_us / 2
+
+    def connected_us(self) -> float:
+        """When the answer to the client's first packet is there. Both find the way as full."""
+        return self._turn_us(self._turn_us(0) + 2 * self.one_way_us())
+
+    def at_server_us(self, now_us: float) -> float:
+        """When a packet that the client sends now has come."""
+        return self._turn_us(now_us) + self.one_way_us()
+
+    def at_client_us(self, now_us: float) -> float:
+        return self._turn_us(now_us + self.one_way_us())
 
     def write(self, at_us: float, *sizes: int) -> None:
         """Several writes right one after the other."""
@@ -171,9 +189,22 @@ class Wire:
 
     def _reaches_us(self, now_us: float, size: int) -> float:
         rate = self.path.rate_bytes_s
-        self._link_free_us = max(self._link_free_us, now_us) + (size / rate * 1e6 if rate else 2)
-        self._last_us = max(self._last_us + 1, self._link_free_us + self.one_way_us())
+        leaves_us = self._leaves_us(now_us)
+        self._link_free_us = max(self._link_free_us, leaves_us) + (size / rate * 1e6 if rate else 2)
+        self._last_us = max(self._last_us + 1, self.at_client_us(self._link_free_us))
         return self._last_us
+
+    def _leaves_us(self, now_us: float) -> float:
+        if not self.path.paced:
+            return now_us
+        leaves_us = max(now_us, self._paced_us)
+        self._paced_us = leaves_us + self.path.rtt_us / (_PACING_GAIN * self._window)
+        return leaves_us
+
+    def _turn_us(self, at_us: float) -> float:
+        """When the last hop speaks next."""
+        slot_us = self.path.slot_us
+        return at_us + (self._turns_from_us - at_us) % slot_us if slot_us else at_us
 
     def _arrive(self, event: _Event) -> None:
         """What comes behind a hole is kept, and what it tells makes the server send the missing one again."""
@@ -183,7 +214,7 @@ class Wire:
         if event.value > self._expected:
             self.reordered += 1
             if len(self._kept) == _DUPLICATES:
-                self._put(event.at_us + self.one_way_us(), "again", self._expected)
+                self._put(self.at_server_us(event.at_us), "again", self._expected)
             return
         while self._expected in self._kept:
             self._take(self._kept.pop(self._expected), event.at_us, self._expected)
@@ -197,7 +228,7 @@ class Wire:
         waits = delay_us > 0 and self._held is None
         self._held = number if waits else None
         wait_us = delay_us if waits else 0
-        self._put(at_us + wait_us + self.one_way_us(), "ack", number)
+        self._put(self.at_server_us(at_us + wait_us), "ack", number)
 
     def _growth(self) -> float:
         """By one acknowledgement, in segments."""

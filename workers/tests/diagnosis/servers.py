@@ -84,7 +84,7 @@ class Connection:
         self.transfers: list[Transfer] = []
         self.records: list[TlsRecord] = []
         self.exchanges: list[Exchange] = []
-        self.syn_rtt_us = round(2 * self.wire.one_way_us())
+        self.syn_rtt_us = round(self.wire.connected_us())
         self.now_us = float(self.syn_rtt_us + 100)
         self.old = trial in (*_OLD, Trial.PLAIN) or server.version == "TLSv1.2"
         self._end = 0
@@ -223,7 +223,7 @@ class Connection:
         self.transfers.append(Transfer(at_us=round(self.now_us), direction=Direction.SENT, size_bytes=size))
         link_us = size / self.path.up_bytes_s * 1e6 if self.path.up_bytes_s else 0
         looked_into_us = self.path.looked_into_us if first else 0
-        return self.now_us + link_us + looked_into_us + self.wire.one_way_us() + self.path.behind_us
+        return self.wire.at_server_us(self.now_us + link_us) + looked_into_us + self.path.behind_us
 
     def _hear(
         self,

@@ -11,7 +11,7 @@ from workers.measurement.evidence import Direction, ProbeEvidence, Transfer, Tri
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, deep
+from workers.tests.diagnosis.servers import DEEP, Server, connection, deep, probe
 
 # A megabit a second.
 NARROW_BYTES_S = 125_000
@@ -28,6 +28,18 @@ def test_a_slow_key_is_told_without_what_a_narrow_way_takes_for_the_hello(way: P
 
 def test_a_narrow_way_to_the_server_is_no_slow_key() -> None:
     assert not found(handshakes.RULES, deep(Path(up_bytes_s=NARROW_BYTES_S / 2), Server()))
+
+
+@pytest.mark.parametrize("rtt_ms", [5, 20, 80])
+def test_a_narrow_way_to_a_server_is_no_slow_key_where_the_shorter_hellos_lost_packets(rtt_ms: float) -> None:
+    """What got lost after the first word makes that no later."""
+    way, server = Path(rtt_ms=rtt_ms, up_bytes_s=NARROW_BYTES_S / 2), Server()
+    lossy = {Trial.CLASSICAL: (1,), Trial.TLS12: (1,)}
+    made = [
+        connection(replace(way, lost=lossy.get(kind, ()), seed=number), server, kind)
+        for number, kind in enumerate(DEEP)
+    ]
+    assert not found(handshakes.RULES, probe(made))
 
 
 def test_a_large_key_is_not_charged_for_the_way() -> None:

@@ -119,6 +119,17 @@ def test_some_small_answers_that_got_lost_on_an_unsteady_way_are_no_thinking(slo
         assert left_open(RULES, lossy)[Id.HTTP_THINK_TIME] is NotJudgedReason.LOSS
 
 
+def test_what_was_sent_again_may_come_sooner_than_any_handshake_of_tcp_tells() -> None:
+    """A dozen of their round trips seldom meet the way at its quickest both there and back."""
+    server = Server(handshake_bytes=1_000, tickets_bytes=0, body_bytes=700)
+    for seed in range(0, 400, 20):
+        trials = lost_in(Path(rtt_ms=380, jitter=0.2, seed=seed), server, 4, answer=1)
+        trips_us = [one.syn_rtt_us or 0 for one in trials]
+        there_and_back = zip(trials, trips_us, [*trips_us[1:], trips_us[0]], strict=True)
+        apart = [replace(one, syn_rtt_us=(there_us + back_us) // 2) for one, there_us, back_us in there_and_back]
+        assert Id.HTTP_THINK_TIME not in found(RULES, probe(apart))
+
+
 @pytest.mark.parametrize("rtt_ms", [20, 80, 380])
 def test_a_small_answer_that_is_held_behind_lost_tickets_is_no_thinking(rtt_ms: float) -> None:
     """Nagle's algorithm keeps it until they have come at last and that was told."""
