@@ -35,7 +35,7 @@ class Config(BaseSettings):
     db_name: str = "firstbyte"
     db_user: str = "firstbyte"
     db_password: SecretStr = SecretStr("")
-    db_pool_size: Annotated[int, Field(ge=0, le=100)] = 0
+    db_pool_size: Annotated[int, Field(ge=0, le=100)] = 16
     redis_url: SecretStr = SecretStr("redis://127.0.0.1:6379/0")
     public_broker_url: SecretStr = SecretStr("")
     base_url: str = "http://127.0.0.1:8800"

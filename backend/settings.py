@@ -120,8 +120,10 @@ DATABASES: dict[str, dict[str, Any]] = {
         "OPTIONS": {"connect_timeout": 5, "options": _options(_SESSION)},
     }
 }
+# What web processes add (`backend.pooled`), whose threads share connections. Other processes hold one each.
+DATABASE_POOL: dict[str, Any] = {}
 if CONFIG.db_pool_size:
-    DATABASES["default"]["OPTIONS"] |= {
+    DATABASE_POOL = {
         "pool": {"min_size": 1, "max_size": CONFIG.db_pool_size, "timeout": 5},
         # A page or a batch of results that takes longer than gunicorn waits for its worker helps nobody.
         "options": _options(_SESSION | {"statement_timeout": "25s"}),

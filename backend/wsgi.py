@@ -7,13 +7,13 @@ from django.core.checks import Tags, run_checks
 from django.core.exceptions import ImproperlyConfigured
 from django.core.wsgi import get_wsgi_application
 
+from backend.pooled import share_connections
 from workers.memory import settle_heap
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "backend.settings")
-# Only the web process has threads that share connections; other processes hold one each.
-os.environ.setdefault("FIRSTBYTE_DB_POOL_SIZE", "16")
 
 application = get_wsgi_application()
+share_connections()
 
 # Commands run these checks by themselves. A server without secrets must not start and then fail at the first sign-in.
 if faults := [fault for fault in run_checks(tags=[Tags.security]) if fault.is_serious()]:

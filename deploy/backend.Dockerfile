@@ -17,7 +17,7 @@ WORKDIR /srv/firstbyte
 COPY manage.py ./
 COPY deploy/compose deploy/compose
 COPY backend backend
-COPY workers/__init__.py workers/memory.py workers/stopping.py workers/version.py workers/
+COPY workers/__init__.py workers/memory.py workers/stopping.py workers/supervisor.py workers/version.py workers/
 COPY workers/measurement workers/measurement
 COPY workers/diagnosis workers/diagnosis
 # Who makes a checkout with a umask of 077 or 027 keeps it from others: not from the image's user.

@@ -7,6 +7,8 @@ import sys
 PAGES = "import django; django.setup(); import backend.urls; from django.urls import get_resolver; get_resolver()"
 SCHEDULER = "import django; django.setup(); import backend.runs.management.commands.scheduler"
 SWEEPER = "import django; django.setup(); import backend.runs.management.commands.sweeper"
+# What all processes of the service are forks of.
+PARENT = f"{PAGES}; import backend.processes.management.commands.service"
 
 
 def _modules_of(beginning: str) -> set[str]:
@@ -19,7 +21,7 @@ def _modules_of(beginning: str) -> set[str]:
 
 
 def test_only_who_judges_has_the_arithmetic_of_whole_histories_in_memory() -> None:
-    for beginning in (PAGES, SCHEDULER, SWEEPER):
+    for beginning in (PAGES, SCHEDULER, SWEEPER, PARENT):
         modules = _modules_of(beginning)
         assert "django" in modules
         assert "numpy" not in modules

@@ -135,6 +135,8 @@ def test_the_web_process_outlives_a_restart_of_the_database() -> None:
 import django; django.setup()
 import psycopg
 from django.db import connection
+from backend.pooled import share_connections
+share_connections()
 def pid():
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_backend_pid()")

@@ -99,7 +99,7 @@ def _web(places: Places) -> Finding:
         with urllib.request.urlopen(url, timeout=10) as answer:
             return Finding(f"{url} answers {answer.status}")
     except (urllib.error.URLError, OSError) as error:
-        return Finding(f"{url} does not answer: {error}", "See ./dev logs web.")
+        return Finding(f"{url} does not answer: {error}", "See ./dev logs service.")
 
 
 def _broker(places: Places) -> Finding:
@@ -124,6 +124,6 @@ def broker_finding(said: dict[str, str]) -> Finding:
         return Finding("the broker's memory is nearly full", "Are agents away? The page Regions says what waits.")
     if memory != "ok":
         return Finding(
-            f"whether the broker has room is not known: {memory}", "See ./dev logs web and ./dev logs redis."
+            f"whether the broker has room is not known: {memory}", "See ./dev logs service and ./dev logs redis."
         )
     return Finding("the broker has room")

@@ -20,10 +20,7 @@ TITLES = {
     "postgres": "PostgreSQL",
     "redis": "Redis",
     "demo": "demo sites",
-    "web": "database schema, regions and web server",
-    "scheduler": "scheduler",
-    "sweeper": "sweeper",
-    "judge": "judge",
+    "service": "database schema, regions and the service's processes",
     **{f"agent-{code}": f"agent of {name}" for code, name in fleet.REGIONS.items()},
 }
 
@@ -33,10 +30,7 @@ def plan(places: Places, settings: Settings) -> Iterator[Service]:
     yield servers.postgres(places)
     yield servers.redis(places)
     yield demo(places, settings)
-    yield _web(places, settings)
-    yield _command(places, settings, "scheduler")
-    yield _command(places, settings, "sweeper")
-    yield _command(places, settings, "judge")
+    yield _service(places, settings)
     for region in fleet.REGIONS:
         yield _agent(places, settings, region)
 
@@ -58,11 +52,11 @@ def supervise(places: Places) -> int:
             places.sockets.rmdir()
 
 
-def _web(places: Places, settings: Settings) -> Service:
-    options = ["--worker-class=gthread", "--threads=16", "--keep-alive=30", "--no-control-socket"]
+def _service(places: Places, settings: Settings) -> Service:
+    web = [f"--bind=127.0.0.1:{settings.web_port}", "--worker-class=gthread", "--threads=16", "--keep-alive=30"]
     return Service(
-        name="web",
-        command=[f"{places.venv}/bin/gunicorn", "backend.wsgi", "--bind", f"127.0.0.1:{settings.web_port}", *options],
+        name="service",
+        command=[str(places.python), "manage.py", "service", "--", *web, "--no-control-socket"],
         env=environment.service(places, settings),
         cwd=places.code,
         prepare=partial(_prepare_service, places, settings),
@@ -73,15 +67,6 @@ def _web(places: Places, settings: Settings) -> Service:
 def _prepare_service(places: Places, settings: Settings) -> None:
     servers.create_database(places)
     fleet.prepare(places, settings)
-
-
-def _command(places: Places, settings: Settings, name: str) -> Service:
-    return Service(
-        name=name,
-        command=[str(places.python), "manage.py", name],
-        env=environment.service(places, settings),
-        cwd=places.code,
-    )
 
 
 def _agent(places: Places, settings: Settings, region: str) -> Service:

@@ -58,6 +58,6 @@ def test_a_step_waits_for_its_database() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_the_process_ends_in_order_when_it_is_told_to() -> None:
     with managed("judge") as process:
-        wait_until(lambda: heeds_sigterm(process), "the judge to be up")
+        wait_until(lambda: heeds_sigterm(process.pid), "the judge to be up")
         process.send_signal(signal.SIGTERM)
         assert process.wait(START_S) == 0

@@ -30,10 +30,10 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 @contextmanager
-def managed(command: str) -> Iterator[subprocess.Popen[bytes]]:
+def managed(command: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     """A process of `manage.py <command>` on the database and broker of this test; killed at the end if it runs."""
     name = f"{command} {uuid4()}"
-    process = start(command, name)
+    process = start(command, *arguments, name=name)
     try:
         yield process
     finally:
@@ -43,7 +43,7 @@ def managed(command: str) -> Iterator[subprocess.Popen[bytes]]:
         wait_until(lambda: not _is_connected(name), f"the last words of the {command} to be carried out")
 
 
-def start(command: str, name: str = "") -> subprocess.Popen[bytes]:
+def start(command: str, *arguments: str, name: str = "") -> subprocess.Popen[bytes]:
     """Such a process, to be ended by the caller; under this name it is known to the database."""
     database = connection.settings_dict
     environment = os.environ | {
@@ -54,7 +54,7 @@ def start(command: str, name: str = "") -> subprocess.Popen[bytes]:
         "PGAPPNAME": name,
     }
     return subprocess.Popen(
-        [sys.executable, "manage.py", command], cwd=ROOT, env=environment, stderr=subprocess.DEVNULL
+        [sys.executable, "manage.py", command, *arguments], cwd=ROOT, env=environment, stderr=subprocess.DEVNULL
     )
 
 
@@ -64,9 +64,9 @@ def _is_connected(name: str) -> bool:
         return cursor.fetchone() is not None
 
 
-def heeds_sigterm(process: subprocess.Popen[bytes]) -> bool:
+def heeds_sigterm(pid: int) -> bool:
     """Whether a process has its own answer to SIGTERM by now. One that is still starting simply dies of it."""
-    status = Path(f"/proc/{process.pid}/status").read_text()
+    status = Path(f"/proc/{pid}/status").read_text()
     (caught,) = (line.split()[1] for line in status.splitlines() if line.startswith("SigCgt:"))
     return bool(int(caught, 16) >> (signal.SIGTERM - 1) & 1)
 

@@ -62,7 +62,7 @@ def test_two_schedulers_that_are_killed_at_random_lose_and_double_nothing(redis_
         seen = Run.objects.count()
         _wait_for_runs(max(seen + 20, 101))
         for scheduler in schedulers:
-            wait_until(functools.partial(heeds_sigterm, scheduler), "a scheduler to be started")
+            wait_until(functools.partial(heeds_sigterm, scheduler.pid), "a scheduler to be started")
             scheduler.send_signal(signal.SIGTERM)
             assert scheduler.wait(timeout=START_S) == 0, "SIGTERM ends a scheduler in good order"
         plant.stop_agents()

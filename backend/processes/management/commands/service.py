@@ -1,0 +1,48 @@
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from gunicorn.app.wsgiapp import WSGIApplication
+
+from backend.processes.management.commands import judge
+from backend.runs.loop import LoopCommand
+from backend.runs.management.commands import scheduler, sweeper
+from workers.supervisor import Child, supervise
+
+# What only the judge needs it imports by itself, after the fork.
+LOOPS: dict[str, type[LoopCommand]] = {
+    "scheduler": scheduler.Command,
+    "sweeper": sweeper.Command,
+    "judge": judge.Command,
+}
+
+
+class Command(LoopCommand):
+    help = "Web server, scheduler, sweeper and judge in a process each, until SIGTERM: what all import is there once."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("gunicorn", nargs="*", help="gunicorn's options, behind --")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        import_module(settings.ROOT_URLCONF)
+        web = Child(name="web", work=partial(_serve, options["gunicorn"]), last=True)
+        supervise([web, *(Child(name=name, work=partial(_carry_out, loop())) for name, loop in LOOPS.items())])
+
+
+def _serve(options: Sequence[str]) -> int:
+    sys.argv = ["gunicorn", "backend.wsgi", *options]
+    try:
+        WSGIApplication().run()
+    except SystemExit as end:
+        return int(end.code or 0)
+    return 0
+
+
+def _carry_out(command: LoopCommand) -> int:
+    call_command(command)
+    return 0
