@@ -38,17 +38,24 @@ QUEUES = tuple(routes.queue_name(kind, lane) for kind in Kind for lane in routes
 
 
 _LATE_IMPORTS = (
+    "billiard.dummy",
+    "billiard.pool",
     "celery.app.amqp",
+    "celery.app.control",
+    "celery.app.events",
     "celery.app.log",
     "celery.apps.worker",
     "celery.backends.base",
     "celery.concurrency.thread",
+    "celery.events.receiver",
     "celery.fixups.django",
     "celery.loaders.app",
     "celery.worker.autoscale",
     "celery.worker.components",
     "celery.worker.consumer",
+    "celery.worker.consumer.delayed_delivery",
     "celery.worker.control",
+    "celery.worker.strategy",
     "kombu.transport.redis",
 )
 
@@ -128,7 +135,15 @@ def import_ahead() -> None:
 def serve(app: Celery, *, name: str, queues: tuple[str, ...], slots: int) -> int:
     """Works until SIGTERM; gives the exit code. Blocks; call it in the main thread of a process of its own."""
     signals.setup_logging.connect(_keep_our_logging)
-    worker = app.Worker(
+    worker = worker_of(app, name=name, queues=queues, slots=slots)
+    signals.worker_shutting_down.connect(lambda **_: _begin_to_end(worker), weak=False)
+    worker.start()
+    return worker.exitcode or 0
+
+
+def worker_of(app: Celery, *, name: str, queues: tuple[str, ...], slots: int) -> Any:
+    """Celery's worker, which has not begun."""
+    return app.Worker(
         hostname=name,
         pool="threads",
         concurrency=slots,
@@ -138,9 +153,6 @@ def serve(app: Celery, *, name: str, queues: tuple[str, ...], slots: int) -> int
         without_heartbeat=True,
         quiet=True,
     )
-    signals.worker_shutting_down.connect(lambda **_: _begin_to_end(worker), weak=False)
-    worker.start()
-    return worker.exitcode or 0
 
 
 def _begin_to_end(worker: Any) -> None:
