@@ -20,7 +20,7 @@ TITLES = {
     "postgres": "PostgreSQL",
     "redis": "Redis",
     "demo": "demo sites",
-    "service": "database schema, regions and the service's processes",
+    "service": "database schema, regions and the service",
     **{f"agent-{code}": f"agent of {name}" for code, name in fleet.REGIONS.items()},
 }
 
