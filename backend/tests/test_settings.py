@@ -130,6 +130,17 @@ Command().run_from_argv(["manage.py", "scheduler"])
     assert done.returncode == 0, done.stderr
 
 
+def test_only_the_web_process_has_a_pool_of_connections_and_ends_long_statements() -> None:
+    pooled = """
+from django.db import connection
+options = connection.settings_dict["OPTIONS"]
+sys.exit("pool" in options or "statement_timeout" in options["options"])
+"""
+    assert run("-c", f"import sys; import backend.wsgi{pooled}").returncode == 1
+    loop = f"import sys; import django; django.setup(){pooled}"
+    assert run("-c", loop, DJANGO_SETTINGS_MODULE="backend.settings", FIRSTBYTE_DB_POOL_SIZE="4").returncode == 0
+
+
 def test_the_web_process_outlives_a_restart_of_the_database() -> None:
     code = """
 import django; django.setup()

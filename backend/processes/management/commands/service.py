@@ -14,7 +14,7 @@ from backend.runs.loop import LoopCommand
 from backend.runs.management.commands import scheduler, sweeper
 from workers.supervisor import Child, supervise
 
-# What only the judge needs it imports by itself, after the fork.
+# Imported here, before the fork, with all pages (`handle`); what only the judge needs it imports by itself.
 LOOPS: dict[str, type[LoopCommand]] = {
     "scheduler": scheduler.Command,
     "sweeper": sweeper.Command,
