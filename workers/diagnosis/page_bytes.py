@@ -1,6 +1,5 @@
 """Rules on bytes that need not have come: texts that were not compressed, pictures larger than they are shown."""
 
-import math
 from collections.abc import Mapping
 
 from workers.diagnosis.case import Verdicts
@@ -9,7 +8,7 @@ from workers.diagnosis.page_case import MEDIUM_US, PageCase, header, told
 from workers.diagnosis.page_hosts import trip_us
 from workers.diagnosis.page_line import sooner_by_fewer_us
 from workers.diagnosis.page_rendering import FILES_NAMED, named
-from workers.diagnosis.slow_start import further_flights
+from workers.diagnosis.slow_start import coming_us, further_flights, line_rate
 from workers.diagnosis.units import size
 from workers.measurement.finding import FindingId
 from workers.measurement.page_view import PlainText, ShownPicture
@@ -110,33 +109,31 @@ def oversized(case: PageCase) -> Verdicts:
 def download_gain_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
     """By how much sooner the last byte comes when so many fewer come.
 
-    The window grows with each round trip until the line is full: of the first part round trips are saved, of the rest
-    a share of the time. What took longer than the best answer of the same host would have was not the bytes' doing.
+    The window grows with each round trip until the line is full: from then on bytes cost what the line takes for them.
+    What took longer than the best answer of the same host would have was not the bytes' doing.
     """
     span, sent = row.timing.download, row.transferred_bytes or 0
     if span is None or fewer_bytes <= 0 or sent <= 0:
         return 0
-    round_us = trip_us(case.connection_of(row))
-    kept = max(0, sent - fewer_bytes)
-    growing_us = round_us * further_flights(sent)
-    whole_us = min(span.duration_us, growing_us + round(sent / _best_rate(case, row)))
-    if growing_us >= whole_us:
-        return round(whole_us * (1 - further_flights(kept) / further_flights(sent))) if growing_us else 0
-    fewer = further_flights(sent) - further_flights(kept)
-    return round_us * fewer + round((whole_us - growing_us) * fewer_bytes / sent)
+    trip, kept = trip_us(case.connection_of(row)), max(0, sent - fewer_bytes)
+    growing_us = trip * further_flights(sent)
+    if span.duration_us <= growing_us:
+        return round(span.duration_us * (1 - further_flights(kept) / further_flights(sent))) if growing_us else 0
+    rate = max(line_rate(sent, span.duration_us, trip), _best_rate(case, row))
+    return round(max(0.0, min(span.duration_us, coming_us(sent, rate, trip)) - coming_us(kept, rate, trip)))
 
 
 def _best_rate(case: PageCase, row: Request) -> float:
-    """Bytes in a microsecond of the quickest large answer over the row's connection, this one included."""
+    """Bytes in a microsecond of the quickest large answer over the row's connection."""
     rates = [
         (one.transferred_bytes or 0) / one.timing.download.duration_us
         for one in case.rows
         if one.connection == row.connection
-        and (one is row or (one.transferred_bytes or 0) >= _MIN_RATE_BYTES)
+        and (one.transferred_bytes or 0) >= _MIN_RATE_BYTES
         and one.timing.download is not None
         and one.timing.download.duration_us
     ]
-    return max(rates, default=math.inf) or math.inf
+    return max(rates, default=0.0)
 
 
 def _gzip_gain(text: PlainText | None) -> int | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from workers.diagnosis.page_instants import CLOCKS_US
-from workers.diagnosis.slow_start import further_flights
+from workers.diagnosis.slow_start import further_flights, line_rate
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request
 
@@ -60,7 +60,8 @@ def sooner_by_fewer_us(row: Request, rows: Iterable[Request], fewer: Mapping[int
     """By how much sooner the last byte of a row comes if so many bytes fewer come of each of `rows`, by number, in
     round trips of `trip_us`: nothing where those that came together left the line idle at times. The first byte comes
     as late as it did, what it waited for not being known, but where it waited for its turn."""
-    loads = _in_turn(rows)
+    rows = tuple(rows)
+    loads = _in_turn(rows, trip_us)
     own = loads.get(row.number)
     if own is None:
         return 0
@@ -69,9 +70,10 @@ def sooner_by_fewer_us(row: Request, rows: Iterable[Request], fewer: Mapping[int
     if carried < _FULL * rate:
         return 0
     smaller = {number: _smaller(load, fewer.get(number, 0)) for number, load in together.items()}
-    rate = max(carried, rate)
     begun_us, end_us = _whole(together.values()).start_us, own.span.end_us
+    rate = max(carried, rate)
     came = _came(together, Span(start_us=begun_us, end_us=end_us), rate)
+    rate = max(rate, _grown_rate(row, rows, together, trip_us))
     left = sum(size * smaller[number].size_bytes / together[number].size_bytes for number, size in came.items())
     least_us = max(
         own.span.start_us + smaller[row.number].size_bytes / rate,
@@ -79,6 +81,15 @@ def sooner_by_fewer_us(row: Request, rows: Iterable[Request], fewer: Mapping[int
     )
     gained_us = max((sum(came.values()) - left) / rate, _shared_gain_us(row.number, together, smaller, rate))
     return max(0, round(min(gained_us, end_us - least_us)))
+
+
+def _grown_rate(row: Request, rows: Iterable[Request], together: Mapping[int, Load], trip_us: int) -> float:
+    """What the line carried once the window of a connection that all of these came over had grown; 0 where there were
+    several windows, or round trips alone took that long."""
+    if any(one.number in together and one.connection != row.connection for one in rows):
+        return 0.0
+    rate = line_rate(sum(map(_size, together.values())), _whole(together.values()).duration_us, trip_us)
+    return rate if rate < math.inf else 0.0
 
 
 def _shared_gain_us(number: int, loads: Mapping[int, Load], smaller: Mapping[int, Load], rate: float) -> float:
@@ -96,25 +107,28 @@ def _smaller(load: Load, fewer: int) -> Load:
     return replace(load, size_bytes=max(1, load.size_bytes - fewer))
 
 
-def _in_turn(rows: Iterable[Request]) -> dict[int, Load]:
-    """By number. One that came directly behind the last of the others on its connection, and was asked for before that
-    began to come, was waiting for its turn: it might have come from there on."""
+def _in_turn(rows: Iterable[Request], trip_us: int) -> dict[int, Load]:
+    """By number. One that came directly behind the last of the others on its connection, and was due before that had
+    come, was waiting for its turn: it might have come since it was due."""
     loads: dict[int, Load] = {}
     last: dict[int | None, Load] = {}
     found = [(row, load) for row in rows if (load := load_of(row))]
     for row, load in sorted(found, key=lambda one: one[1].span.start_us):
-        before = last.get(row.connection) if row.protocol in _MULTIPLEXED else None
-        if before is not None and _waited_for(row, load, before):
-            load = replace(load, span=replace(load.span, start_us=before.span.start_us))
+        before, due_us = last.get(row.connection) if row.protocol in _MULTIPLEXED else None, _due_us(row, trip_us)
+        if before is not None and due_us <= before.span.end_us and _is_directly_behind(load, before):
+            load = begun(load, min(load.span.start_us, max(due_us, before.span.start_us)))
         loads[row.number] = load
         if before is None or load.span.end_us > before.span.end_us:
             last[row.connection] = load
     return loads
 
 
-def _waited_for(row: Request, load: Load, before: Load) -> bool:
-    asked_us = row.timing.start_us if row.timing.send is None else row.timing.send.end_us
-    return asked_us <= before.span.start_us and abs(load.span.start_us - before.span.end_us) <= CLOCKS_US
+def _due_us(row: Request, trip_us: int) -> int:
+    return trip_us + (row.timing.start_us if row.timing.send is None else row.timing.send.end_us)
+
+
+def _is_directly_behind(load: Load, before: Load) -> bool:
+    return abs(load.span.start_us - before.span.end_us) <= CLOCKS_US
 
 
 def _together(own: Load, loads: Mapping[int, Load]) -> dict[int, Load]:

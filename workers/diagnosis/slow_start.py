@@ -2,7 +2,7 @@
 (RFC 6928, RFC 5681). How long that takes, and whether an answer came so."""
 
 from collections.abc import Sequence
-from math import ceil, log2
+from math import ceil, inf, log2
 
 from workers.diagnosis.flights import USUAL_MSS_BYTES, Flight, Gap, Turn, mss_of, packet_time_us, tickets_before
 from workers.diagnosis.gaps import LEAST_GROWTH, LONGEST_ROUND_RTT, USUAL_WINDOW, Ruler
@@ -16,6 +16,26 @@ AT_ONCE_RTT, _AT_ONCE_LINK = 0.15, 1.5
 def further_flights(count_bytes: float, window_bytes: float = FIRST_FLIGHT_BYTES) -> int:
     """Round trips after the first flight until so many bytes have come, where the first may be so large."""
     return max(0, ceil(log2(count_bytes / window_bytes + 1)) - 1)
+
+
+def coming_us(count_bytes: float, rate: float, rtt_us: int) -> float:
+    """How long so many bytes take from the first to the last, over a line that carries `rate` bytes in a microsecond:
+    until a flight fills a round trip each waits for the one before, and from then on the line alone tells."""
+    return max(flight * rtt_us + left / rate for flight, left in _left_after(count_bytes))
+
+
+def line_rate(count_bytes: float, duration_us: int, rtt_us: int) -> float:
+    """Bytes in a microsecond of a line over which so many took so long; infinite where round trips alone did."""
+    flights = _left_after(count_bytes)
+    if duration_us <= flights[-1][0] * rtt_us:
+        return inf
+    return max(left / (duration_us - flight * rtt_us) for flight, left in flights)
+
+
+def _left_after(count_bytes: float) -> list[tuple[int, float]]:
+    """The flights by number with what is left for them and those behind them."""
+    numbers = range(further_flights(count_bytes) + 1)
+    return [(number, count_bytes - FIRST_FLIGHT_BYTES * (2**number - 1)) for number in numbers]
 
 
 def rounds(size_bytes: int, mss: int, window: int = USUAL_WINDOW) -> int:

@@ -80,21 +80,27 @@ def test_what_comes_behind_another_comes_sooner_by_what_neither_brings() -> None
         assert gained_us == pytest.approx(sooner, rel=0.05)
 
 
+def asked(at_ms: float) -> Timing:
+    send, wait, download = span(at_ms, at_ms + 1), span(at_ms + 1, 401), span(401, 1000)
+    return Timing(start_us=round(at_ms * 1000), end_us=1_000_000, send=send, wait=wait, download=download)
+
+
 def in_turn(**second: Any) -> list[Request]:
-    """A line of a megabyte a second, from 100 ms on: 300 kB first, then 600 kB that were asked for with them."""
-    asked = Timing(start_us=60_000, end_us=1_000_000, send=span(60, 61), wait=span(61, 401), download=span(401, 1000))
-    return [coming(2, 100, 400, 300_000), replace(coming(3, 401, 1000, 600_000), **({"timing": asked} | second))]
+    """A line of a megabyte a second, from 100 ms on: 300 kB first, then 600 kB that were asked for before these."""
+    return [coming(2, 100, 400, 300_000), replace(coming(3, 401, 1000, 600_000), **({"timing": asked(60)} | second))]
 
 
-def test_what_waits_for_its_turn_behind_another_comes_sooner_by_what_neither_brings() -> None:
-    rows = in_turn()
+@pytest.mark.parametrize(("at_ms", "gained_ms"), [(60, 650), (98, 650), (248, 600), (348, 500)])
+def test_what_waits_for_its_turn_behind_another_comes_sooner_by_what_neither_brings(
+    at_ms: float, gained_ms: float
+) -> None:
+    """But no sooner than a round trip after it was asked for."""
+    rows = in_turn(timing=asked(at_ms))
     gained_us = sooner_by_fewer_us(rows[1], rows, {2: 200_000, 3: 450_000}, 1_000)
-    assert gained_us == pytest.approx(650_000, rel=0.05)
+    assert gained_us == pytest.approx(gained_ms * 1000, rel=0.02)
 
 
-@pytest.mark.parametrize(
-    "second", [{"timing": coming(3, 401, 1000, 0).timing}, {"connection": 2}, {"protocol": "http/1.1"}]
-)
+@pytest.mark.parametrize("second", [{"timing": asked(399.5)}, {"connection": 2}, {"protocol": "http/1.1"}])
 def test_what_was_asked_for_later_or_elsewhere_waited_for_no_turn(second: dict[str, Any]) -> None:
     rows = in_turn(**second)
     gained_us = sooner_by_fewer_us(rows[1], rows, {2: 200_000, 3: 450_000}, 1_000)
@@ -116,6 +122,12 @@ def test_what_waited_for_round_trips_comes_no_sooner_than_they_take() -> None:
     """180 kB take three round trips after the first flight, and 45 kB two."""
     rows = [coming(number, 100, 400, 90_000) for number in (2, 3)]
     assert sooner_by_fewer_us(rows[0], rows, {2: 67_500, 3: 67_500}, 100_000) == pytest.approx(100_000, abs=1_000)
+
+
+def test_what_fills_a_narrow_line_with_its_second_flight_gains_what_the_line_takes_for_the_rest() -> None:
+    """Of 160 kB a second: 14,480 bytes, and from a round trip of 150 ms on all that is left."""
+    own = coming(2, 100, 100 + 150 + 45_520 / 160, 60_000)
+    assert sooner_by_fewer_us(own, [own], {2: 30_000}, 150_000) == pytest.approx(187_500, rel=0.01)
 
 
 @given(st.lists(loads, min_size=1, max_size=20), st.floats(0, 1), st.integers(0, 300_000))

@@ -10,7 +10,7 @@ from workers.diagnosis.pages import diagnose_page
 from workers.measurement.connection import Header
 from workers.measurement.finding import FindingId, Severity
 from workers.measurement.page_options import PageState, Protocol
-from workers.measurement.page_view import PlainText, RepeatView
+from workers.measurement.page_view import PlainText, RepeatView, ShownPicture
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom, Waterfall
 from workers.tests.builders import build_connection, span
@@ -38,6 +38,25 @@ def test_a_text_that_nothing_waits_for_is_told_for_its_bytes_alone() -> None:
     found = told(page, UNCOMPRESSED)
     assert found is not None
     assert (found.severity, found.saving_us, evidence_of(found)["saved_bytes"]) == (Severity.LOW, None, 45_000)
+
+
+def test_a_text_on_a_narrow_line_gains_what_the_line_takes_for_the_bytes_and_no_round_trip_beside() -> None:
+    """Of a megabyte a second: from its second flight on, 21.4 ms after the first, the line is full."""
+    sizes = {"transferred_bytes": 60_000, "body_bytes": 60_000}
+    document = row(1, ResourceType.DOCUMENT, 0, 300 + 21.4 + 45.52, path="", first_ms=300, **sizes)
+    texts = (PlainText(request=1, body_bytes=60_000, gzip_bytes=30_000),)
+    found = told(sketch(document=document, fcp_ms=380, texts=texts), UNCOMPRESSED)
+    assert found is not None
+    assert found.saving_us == pytest.approx(30_000, rel=0.01)
+
+
+def test_a_picture_that_came_at_once_gains_nothing_for_fewer_bytes() -> None:
+    shown = picture(2, 310, 350, first_ms=350, path="a.png")
+    pictures = (ShownPicture(request=2, width=900, height=600, shown_ppm=100_000),)
+    vitals = {"lcp_us": 380_000, "lcp_url": shown.url}
+    found = told(sketch(shown, fcp_ms=345, vitals=vitals, pictures=pictures), FindingId.PAGE_IMAGE_OVERSIZED)
+    assert found is not None
+    assert found.saving_us is None
 
 
 @pytest.mark.parametrize(
