@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
-from workers.measurement.waterfall import Blocking, Place, Request, ResourceType, RowFlag
+from workers.measurement.waterfall import Blocking, Place, Request, ResourceType, RowFlag, ServedFrom
 
 # DevTools writes "InBodyParserBlocking", traces and archives "in_body_parser_blocking".
 _WORDS = {str(blocking).replace("_", ""): blocking for blocking in Blocking} | {
@@ -47,3 +47,31 @@ def with_preloads(rows: Iterable[Request], held_up: Collection[str]) -> Iterator
         if is_held:
             led.add((row.redirected_to, row.timing.end_us))
         yield replace(row, blocking=Blocking.RENDERING, render_blocking=True) if is_held else row
+
+
+def with_hinted(rows: Iterable[Request]) -> Iterator[Request]:
+    """The rows, where the paint waits for what early hints asked for: of such a request Chrome tells nothing, and of
+    the one for the tag that it came out of the cache, however long that waited for the first."""
+    rows = tuple(rows)
+    taking = {row.url: row for row in rows if _takes_from_cache(row)}
+    hinted = {row.number: taking[row.url].number for row in rows if _is_awaited(row, taking.get(row.url))}
+    taken = frozenset(hinted.values())
+    for row in rows:
+        if row.number in hinted:
+            yield replace(row, blocking=Blocking.RENDERING, render_blocking=True)
+        elif row.number in taken:
+            yield replace(row, blocking=Blocking.NOTHING, render_blocking=False)
+        else:
+            yield row
+
+
+def _takes_from_cache(row: Request) -> bool:
+    is_pages_own = row.blocking is Blocking.RENDERING and RowFlag.FRAME not in row.flags
+    return is_pages_own and row.served_from is ServedFrom.DISK_CACHE
+
+
+def _is_awaited(row: Request, taking: Request | None) -> bool:
+    is_hinted = RowFlag.PRELOAD in row.flags and row.blocking is None and row.served_from is ServedFrom.NETWORK
+    if taking is None or not is_hinted:
+        return False
+    return row.timing.start_us <= taking.timing.start_us < (row.timing.end_us or 0)

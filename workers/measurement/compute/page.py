@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from workers.measurement.captures_page import BodySeen, PageCapture
 from workers.measurement.certificate import Certificate
-from workers.measurement.compute.blocking import with_places, with_preloads
+from workers.measurement.compute.blocking import with_hinted, with_places, with_preloads
 from workers.measurement.compute.cdp import PageEvents, read_devtools
 from workers.measurement.compute.certificate import certificate_of
 from workers.measurement.compute.connection_facts import certificate_error
@@ -147,8 +147,9 @@ def _waterfall(
 ) -> Waterfall:
     capture, network = load.capture, load.network
     found = [row(network, connections, index, capture.secret_headers) for index in range(len(network.exchanges))]
+    placed = with_preloads(with_places(found, document, starts), frozenset(capture.blocking))
     return Waterfall(
-        requests=tuple(with_preloads(with_places(found, document, starts), frozenset(capture.blocking))),
+        requests=tuple(with_hinted(placed)),
         connections=connections.all,
         truncated=load.is_truncated,
         watched_until_us=_since(capture.told_us, network.zero_us) if network.exchanges else None,

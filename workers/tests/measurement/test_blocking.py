@@ -1,16 +1,18 @@
 """What waits for a row, in Chrome's words and by the document's own text."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from workers.measurement.captures_page import BodySeen
-from workers.measurement.compute.blocking import blocking_of, blocks_rendering, with_preloads
+from workers.measurement.compute.blocking import blocking_of, blocks_rendering, with_hinted, with_preloads
 from workers.measurement.compute.page import compute_page
 from workers.measurement.timing import Timing
-from workers.measurement.waterfall import Blocking, ResourceType, RowFlag
+from workers.measurement.waterfall import Blocking, ResourceType, RowFlag, ServedFrom
 from workers.tests.captures import store
 from workers.tests.measurement.recorded import page_of, row
+from workers.tests.shapes import golden
 
 
 def test_render_blocking_initiator_and_priority_are_told_when_known() -> None:
@@ -86,3 +88,37 @@ def test_what_a_preloaded_style_sheet_was_redirected_to_blocks_as_well_and_no_ot
     unused, led = (replace(style, url=target, timing=Timing(start_us=at_us, end_us=600)) for at_us in (100, 300))
     held = with_preloads([first, unused, led], {style.url})
     assert [each.blocking for each in held] == [Blocking.RENDERING, Blocking.NOTHING, Blocking.RENDERING]
+
+
+@pytest.mark.parametrize(
+    ("tag_ms", "hint", "is_held"),
+    [
+        (150, {}, True),
+        (310, {}, False),
+        (150, {"flags": ()}, False),
+        (150, {"blocking": Blocking.NOTHING}, False),
+        (150, {"url": "https://another.test/"}, False),
+    ],
+)
+def test_what_an_early_hint_asked_for_holds_the_paint_up_where_a_tag_waits_for_it(
+    tag_ms: int, hint: dict[str, Any], is_held: bool
+) -> None:
+    one = row(page_of("six-connections"), "/s.css")
+    times = Timing(start_us=100_000, end_us=300_000)
+    hinted = replace(replace(one, timing=times, flags=(RowFlag.PRELOAD,), blocking=None), **hint)
+    cached = Timing(start_us=tag_ms * 1000, end_us=max(tag_ms + 1, 301) * 1000)
+    tag = replace(one, number=99, timing=cached, served_from=ServedFrom.DISK_CACHE)
+    words = [each.blocking for each in with_hinted([hinted, tag])]
+    told = hint.get("blocking")
+    assert words == ([Blocking.RENDERING, Blocking.NOTHING] if is_held else [told, Blocking.RENDERING])
+
+
+def test_a_real_early_hint_holds_the_paint_up_where_its_file_was_still_under_way() -> None:
+    blocking = {}
+    for name in ("early-hints", "early-hint-under-way"):
+        rows = compute_page(golden.load(name)).measurement.waterfall.requests
+        blocking[name] = [one.blocking for one in rows if one.url.endswith("/a.css")]
+    assert blocking == {
+        "early-hints": [None, Blocking.RENDERING],
+        "early-hint-under-way": [Blocking.RENDERING, Blocking.NOTHING],
+    }
