@@ -129,7 +129,12 @@ def _kept_by_worker(case: PageCase) -> frozenset[str]:
 def _of_worker(waterfall: Waterfall) -> tuple[set[str], set[str]]:
     """The addresses that service workers fetched, and those that they answered for."""
     fetched = {row.url for row in waterfall.requests if RowFlag.SERVICE_WORKER in row.flags}
-    return fetched, {row.url for row in waterfall.requests if row.served_from is ServedFrom.SERVICE_WORKER}
+    return fetched, {row.url for row in waterfall.requests if _is_given(row)}
+
+
+def _is_given(row: Request) -> bool:
+    """By a service worker, for which the page waits as long as that does."""
+    return row.served_from is ServedFrom.SERVICE_WORKER
 
 
 def _has_validator(row: Request) -> bool:
@@ -157,7 +162,7 @@ def _measured_us(case: PageCase, rows: Sequence[Request]) -> int:
         return 0
     view = replace(case.page, waterfall=repeat.waterfall, vitals=repeat.vitals, document=repeat.document)
     addresses = {row.url for row in rows}
-    again = [row for row in view.waterfall.requests if row.url in addresses and is_answered(row)]
+    again = [row for row in view.waterfall.requests if row.url in addresses and (is_answered(row) or _is_given(row))]
     ends = {row.number: (row.timing.end_us or 0) - row.timing.start_us for row in again}
     return PaintPath.of(view).gain_us({number: us - _FROM_DISK_US for number, us in ends.items() if us > _FROM_DISK_US})
 

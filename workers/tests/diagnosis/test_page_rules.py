@@ -50,6 +50,18 @@ def test_a_text_on_a_narrow_line_gains_what_the_line_takes_for_the_bytes_and_no_
     assert found.saving_us == pytest.approx(30_000, rel=0.01)
 
 
+@pytest.mark.parametrize(("took_ms", "saving_ms"), [(75, 75 - 2 * 21.4), (20, 10)])
+def test_a_picture_that_came_in_flights_gains_those_that_do_not_come(took_ms: float, saving_ms: float) -> None:
+    """240 kB take four after the first, or one less, where the window begins small; 60 kB take two of 21.4 ms."""
+    sizes = {"transferred_bytes": 240_000, "body_bytes": 240_000}
+    shown = picture(2, 310, 350 + took_ms, first_ms=350, path="a.png", **sizes)
+    pictures = (ShownPicture(request=2, width=600, height=400, shown_ppm=250_000),)
+    vitals = {"lcp_us": round(360_000 + took_ms * 1000), "lcp_url": shown.url}
+    found = told(sketch(shown, fcp_ms=320, vitals=vitals, pictures=pictures), FindingId.PAGE_IMAGE_OVERSIZED)
+    assert found is not None
+    assert found.saving_us == pytest.approx(saving_ms * 1000, abs=1)
+
+
 def test_a_picture_that_came_at_once_gains_nothing_for_fewer_bytes() -> None:
     shown = picture(2, 310, 350, first_ms=350, path="a.png")
     pictures = (ShownPicture(request=2, width=900, height=600, shown_ppm=100_000),)
@@ -150,6 +162,15 @@ def test_what_was_asked_for_again_costs_what_the_second_view_waited() -> None:
     assert evidence_of(found)["seen_in_repeat_view"] is True
     # From its disk it has the file 15 ms after it asks for it.
     assert found.saving_us == 250_000 - 110_000 - 15_000
+
+
+def test_what_a_service_worker_asked_for_again_costs_what_the_page_waited_for_that() -> None:
+    asked = style(2, 310, 700, headers={"cache-control": "no-cache"}, transferred_bytes=60_200)
+    given = style(2, 110, 252, connection=None, served_from=ServedFrom.SERVICE_WORKER)
+    fetched = row(3, ResourceType.FETCH, 110, 250, path="2", status=304, flags=(RowFlag.SERVICE_WORKER,))
+    found = told(sketch(asked, fcp_ms=720, repeat=_again(given, fetched)), UNCACHED)
+    assert found is not None
+    assert found.saving_us == 252_000 - 110_000 - 15_000
 
 
 @pytest.mark.parametrize(("sent_bytes", "saving_us"), [(10_000, 121_000), (60_200, 121_000 - 21_400)])
