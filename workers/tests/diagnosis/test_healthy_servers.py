@@ -19,6 +19,8 @@ WAYS = st.builds(
     up_bytes_s=st.none() | st.floats(16_000, 1_000_000),
     looked_into_us=st.just(0) | st.integers(1_000, 60_000),
     jitter=st.floats(0, 0.2) | st.floats(0.2, 4),
+    slot_us=st.sampled_from([0, 1_000, 4_000]),
+    paced=st.booleans(),
     seed=st.integers(0, 10_000),
 )
 SERVERS = st.builds(
