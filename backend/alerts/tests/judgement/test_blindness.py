@@ -93,3 +93,13 @@ def test_a_region_stays_idle_until_something_comes() -> None:
     since_us = 120 * SECOND_US
     assert idle([expected(None, 0)], [1], {1: since_us}, 9_000 * SECOND_US)[0].since_us == since_us
     assert idle([expected(8_990, 0)], [1], {1: since_us}, 9_000 * SECOND_US) == []
+
+
+@pytest.mark.parametrize(("page_s", "is_idle"), [(800, True), (801, False)])
+def test_a_region_is_idle_once_it_brings_nothing_for_as_long_as_its_most_frequent_monitor_may(
+    page_s: int, is_idle: bool
+) -> None:
+    """That a page is not due for an hour is no reason to wait for it."""
+    page = Expected(region=1, host="page", at_us=page_s * SECOND_US, patience_us=4_000 * SECOND_US)
+    found = idle([*(expected(100, host) for host in range(3)), page], [1], {}, 1_000 * SECOND_US + 1)
+    assert [blind.since_us for blind in found] == ([page_s * SECOND_US] if is_idle else [])
