@@ -80,7 +80,7 @@ class CertificateEnds:
         days = self._limit.critical if state is State.FAILING else self._limit.warn
         return Standing(
             state=state,
-            since_us=min(now_us, first.ends_us - days * DAY_US),
+            since_us=first.ends_us - days * DAY_US,
             after=first.run,
             facts={
                 "host": first.host,

@@ -17,7 +17,8 @@ class FailureLimit:
 
 
 class Failures:
-    """A region counts from its `failed`-th failure among the last runs on, until as many runs in a row were good."""
+    """A region counts from its `failed`-th failure among the last runs on, until fewer of them failed and as many in a
+    row were good."""
 
     def __init__(self, memory: Memory, limit: FailureLimit) -> None:
         self._limit = limit

@@ -109,8 +109,7 @@ def _count(judged: Sequence[DeepLook], id: str, limit: FindingLimit) -> int:
 
 def _is_clear(judged: Sequence[DeepLook], id: str, limit: FindingLimit) -> bool:
     """A region that never had it, or where it has been absent as often as it takes to say that it is there."""
-    has_it = [_verdict(look, id, limit) is _FOUND for look in judged]
-    return not any(has_it[-limit.found :]) and (len(judged) >= limit.found or not any(has_it))
+    return _count(judged[-limit.found :], id, limit) == 0
 
 
 def _bad(
