@@ -91,7 +91,7 @@ def _may_hold(case: PageCase, host: PageHost) -> bool:
 
 def _was_made_to(case: PageCase, protocol: str) -> bool:
     """Whether the browser was told to speak nothing else: then the choice was not the server's."""
-    return case.page.only_protocol is not None and case.page.only_protocol == protocol
+    return case.page.only_protocol == protocol
 
 
 def _h2_missing(case: PageCase, host: PageHost) -> Finding | None:

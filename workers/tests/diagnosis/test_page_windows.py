@@ -132,3 +132,24 @@ def test_whether_a_paint_that_came_long_after_its_picture_waited_for_the_host_is
     page = _moved(lcp_ms=2_900)
     assert told(page, EXTRA) is None
     assert EXTRA in open_questions(page)
+
+
+@pytest.mark.parametrize(("document_bytes", "is_told"), [(12_000, False), (15_000, True)])
+def test_an_answer_makes_the_window_grow_to_twice_its_size_at_most(document_bytes: int, is_told: bool) -> None:
+    """After one of 12 kB the sheet and the picture take three flights, after one of 15 kB two, as the picture did."""
+    found = told(_page(_sheet(), _hero(1_127, 1_335, 1_538), document_bytes=document_bytes, lcp_ms=1_572), LATE)
+    assert (found is not None) is is_told
+
+
+def test_the_largest_answer_that_had_come_counts_and_takes_no_part_of_what_comes_then() -> None:
+    """All that the picture needs fits into the window that a document of 200 kB has left."""
+    icon = row(4, ResourceType.IMAGE, 300, 700, path="icon.png", transferred_bytes=900)
+    found = told(_page(_sheet(), icon, _hero(1_127, 1_335, 1_340), document_bytes=200_000, lcp_ms=1_374), LATE)
+    assert (found and found.saving_us) == 242_000
+
+
+def test_what_is_asked_for_behind_the_picture_takes_no_part_of_its_window() -> None:
+    later = row(4, ResourceType.SCRIPT, 1_200, 1_900, path="later.js", transferred_bytes=900_000, render_blocking=False)
+    page = _page(_sheet(), _hero(1_127, 1_335, 1_538), later, document_bytes=60_000, lcp_ms=1_572)
+    found = told(page, LATE)
+    assert (found and found.saving_us) == 242_000

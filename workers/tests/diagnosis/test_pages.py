@@ -333,3 +333,23 @@ def _ends_over_one(count: int, *, size_bytes: int) -> list[int]:
     ]
     sooner = sooner_over_one_us(rows, dict.fromkeys(range(count), 500_000), 80_000)
     return [1_001_000 - gained_us for gained_us in sooner.values()]
+
+
+def test_many_requests_over_one_connection_lack_nothing_that_http2_would_spare() -> None:
+    one = opened(2, _STATIC, 310, protocol="http/1.1")
+    rows = [asked(number, _STATIC, 2, 310, 500 + 40 * number) for number in range(2, 10)]
+    assert told(page(*rows, connections=(one,)), _H2) is None
+
+
+@pytest.mark.parametrize(("opening_ms", "severity"), [(199, Severity.MEDIUM), (201, Severity.HIGH)])
+def test_the_lack_of_http2_weighs_as_much_as_it_costs(opening_ms: int, severity: Severity) -> None:
+    """All but the first of two connections is spared."""
+    connections = (
+        opened(1, _MAIN, 0, protocol="http/1.1"),
+        opened(2, _MAIN, 310, protocol="http/1.1", dns=None, connect=span(310, 400), tls=span(400, 310 + opening_ms)),
+    )
+    measured = page(asked(2, _MAIN, 1, 310, 400), asked(3, _MAIN, 2, 310, 700))
+    found = told(replace(measured, waterfall=replace(measured.waterfall, connections=connections)), _H2)
+    assert found is not None
+    assert (found.severity, found.saving_us) == (severity, opening_ms * 1000)
+    assert {fact.name: fact.value for fact in found.evidence}["connections_saved"] == 1
