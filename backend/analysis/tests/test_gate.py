@@ -195,3 +195,58 @@ def test_a_plan_that_makes_no_sense_is_refused(confidence: float, looks: int, pl
 def test_a_rule_is_of_one_kind() -> None:
     with pytest.raises(ValueError, match="one of"):
         Rule(metric="ttfb_ms")
+
+
+def test_what_is_added_to_a_short_phase_before_its_logarithm_is_in_no_number_that_is_told() -> None:
+    found = judged(compare(8, 12, rule=Rule(metric="tls_ms", max_change_pct=10))).found
+    assert found is not None
+    assert found.before is not None
+    assert found.pct is not None
+    assert found.before.typical == pytest.approx(8, rel=0.03)
+    assert found.after.typical == pytest.approx(12, rel=0.03)
+    assert found.pct.value == pytest.approx(50, abs=5)
+    assert found.limit_pct == pytest.approx(10)
+
+
+def test_of_what_took_no_time_the_change_is_told_in_parts_of_what_counts_as_nothing() -> None:
+    """A lookup of 0 ms counts as one of a millisecond, and not as nothing at all."""
+    rule = Rule(metric="dns_ms", max_change_pct=10, min_change=5)
+    cached: dict[str, list[float | None]] = {region: [0.0] * 60 for region in REGIONS}
+    slow: dict[str, list[float | None]] = {region: [40.0] * 6 for region in REGIONS}
+    found = judged(Comparison(rule=rule, history=cached, fresh=slow)).found
+    assert found is not None
+    assert found.pct is not None
+    assert found.pct.value == pytest.approx(4_000)
+    assert found.limit_pct == pytest.approx(500)
+
+
+def test_a_slowdown_that_is_sure_and_less_than_what_counts_is_no_failure() -> None:
+    """12 % slower are 25 ms, of which 30 do not count; whether it is more cannot be told."""
+    rule = Rule(metric="ttfb_ms", max_change_pct=10, min_change=30)
+    result = judged(compare(200, 224, rule=rule))
+    assert result.found is not None
+    assert result.found.pct is not None
+    assert 0 < result.found.pct.low < result.found.pct.value < 15 < result.found.pct.high
+    assert result.verdict is Verdict.INCONCLUSIVE
+    assert judged(compare(200, 240, rule=rule)).verdict is Verdict.FAIL
+
+
+@pytest.mark.parametrize(("misses", "verdict"), [(6, "inconclusive"), (0, "fail")])
+def test_runs_as_slow_as_history_has_them_by_chance_are_no_failure_of_the_release(misses: int, verdict: str) -> None:
+    """Six of sixty runs missed the cache, which takes twice as long: so do two of three in one of two regions now."""
+    before: list[float | None] = [200.0 * (2 if n % 10 < misses / 6 else 1) + n % 7 for n in range(60)]
+    fresh: dict[str, list[float | None]] = {"fra": [203.0, 401.0, 404.0], "iad": [201.0, 203.0, 204.0]}
+    comparison = Comparison(rule=TEN, history={"fra": before, "iad": before}, fresh=fresh)
+    result = judged(comparison, Plan(confidence=0.95, looks=1, planned_looks=3))
+    assert result.verdict == Verdict(verdict)
+    assert result.reason.startswith("So many of the earlier runs were as slow") is (misses > 0)
+
+
+def test_the_smallest_change_that_is_told_from_none_is_as_far_as_the_lower_bound_lies_below() -> None:
+    found = judged(compare(after=230)).found
+    assert found is not None
+    assert found.pct is not None
+    told = (1 + found.pct.low / 100) * (1 + found.smallest_detectable_pct / 100)
+    assert told == pytest.approx(1 + found.pct.value / 100, rel=1e-3)
+    assert 0.003 < found.batch_sd < 0.05
+    assert found.robust_cv == pytest.approx(0.05, rel=0.2)

@@ -162,3 +162,15 @@ def test_what_is_compressed_gains_by_texts_ahead_of_it_that_are_not() -> None:
     assert found is not None
     assert found.rows == (2,)
     assert found.saving_us == pytest.approx(200_000, rel=0.05)
+
+
+def test_what_had_no_room_beside_it_let_it_wait_for_nothing() -> None:
+    """A line of a megabyte a second: two files fill it for 100 ms, so that the third, whose head came with them, came
+    behind them; to send less of that gains nothing, of the other one all that it does not bring."""
+    own, other, behind = coming(2, 400, 500, 50_000), coming(3, 400, 500, 50_000), coming(4, 400, 1_400, 900_000)
+    rows = [own, other, behind]
+    assert sooner_by_fewer_us(own, rows, {4: 450_000}, 10_000) == 0
+    assert sooner_by_fewer_us(own, rows, {3: 25_000}, 10_000) == pytest.approx(25_000, abs=500)
+    # Half of what the line carries is room for half of it.
+    slower = [coming(2, 400, 500, 25_000), coming(3, 400, 500, 25_000), coming(4, 400, 1_350, 900_000)]
+    assert 0 < sooner_by_fewer_us(slower[0], slower, {4: 450_000}, 10_000) <= 25_000
