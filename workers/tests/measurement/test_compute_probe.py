@@ -152,6 +152,21 @@ def test_after_a_lost_syn_the_connection_took_as_long_as_we_waited() -> None:
     assert measurement.connections[0].rtt_us is None
 
 
+def test_a_phase_takes_as_long_as_it_does_whenever_it_begins() -> None:
+    found = phases(hop(lookup=LookupCapture(asked_ns=4 * MS, answered=arrival(10, late_ms=3))))
+    assert (found.dns_us, found.connect_us) == (6_000, 20_000)
+    lost = ConnectCapture(started_ns=13 * MS, ended_ns=1033 * MS, rtt_us=20_000, retransmits=1)
+    assert phases(hop(connect=lost)).connect_us == 1_020_000
+    waiting = hop(send=SendCapture(started_ns=70 * MS, ended_ns=74 * MS), reads=hop().reads[:2], response=None)
+    assert (phases(waiting).send_us, phases(waiting).wait_us) == (4_000, None)
+
+
+def test_a_connection_took_no_longer_than_we_waited_for_it() -> None:
+    """The kernel counts in steps of its own."""
+    rounded = ConnectCapture(started_ns=13 * MS, ended_ns=40 * MS, rtt_us=28_000)
+    assert phases(hop(connect=rounded)).connect_us == 27_000
+
+
 def test_a_second_flight_of_ours_parts_those_of_the_server() -> None:
     twice = HandshakeCapture(flights_sent_ns=(40 * MS, 65 * MS), own_ns=MS, reads=3, version="TLSv1.2")
     reads = (read(59), read(60), read(85, 2), read(120, 3), read(125, 3))
