@@ -139,3 +139,15 @@ def test_a_host_of_its_own_costs_what_the_line_had_to_spare_beside_the_document(
 def test_a_document_that_its_server_makes_slowly_leaves_a_host_of_its_own_all_that_it_costs() -> None:
     found = told(elsewhere(100_600, 1180, came_on_us=1_100_000), EXTRA)
     assert (found and found.saving_us) == 600_000
+
+
+@pytest.mark.parametrize(("size_bytes", "took_ms", "saving_ms"), [(14_000, 2, 373), (60_000, 60, 557)])
+def test_only_what_no_first_flight_holds_shows_how_quick_a_line_is(
+    size_bytes: int, took_ms: int, saving_ms: int
+) -> None:
+    """Beside a document that came at 1600 kbit/s: a first flight comes at once on any line."""
+    before = elsewhere(100_600, 1180)
+    quick = coming(5, ResourceType.IMAGE, (1_600, 1_750, 1_750 + took_ms), size_bytes, path="quick.png")
+    rows = (*before.waterfall.requests, quick)
+    found = told(replace(before, waterfall=replace(before.waterfall, requests=rows)), EXTRA)
+    assert (found and found.saving_us) == pytest.approx(saving_ms * 1000, abs=60_000)
