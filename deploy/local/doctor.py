@@ -20,6 +20,7 @@ _SHELL = Path("/usr/lib/chromium/chromium-headless-shell")
 _MIN_DISK_BYTES = 1 << 30
 _MIN_SHM_BYTES = 512 << 20
 _BROWSER_S = 30
+_PACED = ("scheduler", "judge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,7 @@ class Finding:
 def examine(places: Places) -> int:
     """Prints every finding; 0 when all is well."""
     machine: tuple[Callable[[Places], Finding], ...] = (_disk, _python, _browser, _shared_memory)
-    examinations = (*machine, _services, _web, _broker)
+    examinations = (*machine, _services, _web, _pace, _broker)
     findings = [examination(places) for examination in examinations]
     for finding in findings:
         print(f"  ✗ {finding.words}\n    {finding.advice}" if finding.advice else f"  ✓ {finding.words}")
@@ -103,16 +104,38 @@ def _web(places: Places) -> Finding:
 
 
 def _broker(places: Places) -> Finding:
-    """Whether it has room, and no region has filled it, by the service's own summary."""
+    """Whether it has room, and no region has filled it."""
+    said = _summary(places, "broker_memory")
+    return Finding("the broker is not wanted now") if said is None else broker_finding(said)
+
+
+def _pace(places: Places) -> Finding:
+    """Whether scheduler and judge work: the service's parent starts them again by itself, which no status tells."""
+    said = _summary(places, *_PACED)
+    return Finding("scheduler and judge are not wanted now") if said is None else pace_finding(said)
+
+
+def _summary(places: Places, *asked: str) -> dict[str, str] | None:
+    """What the service says of itself as a whole, or the error for what is asked; None where it is not wanted."""
     settings = read_settings(places.settings)
     if settings is None or holder(places.lock) is None:
-        return Finding("the broker is not wanted now")
+        return None
     try:
         with urllib.request.urlopen(f"{settings.base_url}/healthz", timeout=10) as answer:
-            said = json.load(answer)
+            return dict(json.load(answer))
     except (urllib.error.URLError, OSError, ValueError) as error:
-        said = {"broker_memory": f"{error}"}
-    return broker_finding(said)
+        return dict.fromkeys(asked, f"{error}")
+
+
+def pace_finding(said: dict[str, str]) -> Finding:
+    """What a summary of the service means for those that work in it."""
+    states = {name: said.get(name, "unknown") for name in _PACED}
+    if set(states.values()) == {"ok"}:
+        return Finding("scheduler and judge keep pace")
+    words = ", ".join(f"{name}: {state}" for name, state in states.items() if state != "ok")
+    return Finding(
+        f"not all of the service keeps pace: {words}", "See ./dev logs service: does one end again and again?"
+    )
 
 
 def broker_finding(said: dict[str, str]) -> Finding:
