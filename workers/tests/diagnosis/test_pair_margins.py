@@ -97,3 +97,27 @@ def test_a_leg_closes_its_connections_when_it_does_so_in_most_runs(closed: int, 
     pairs = fixed(24, leg(), leg())
     runs = [PairRun(cold=pair, not_kept=(Leg.B,) if at < closed else ()) for at, pair in enumerate(pairs)]
     assert warnings(compare(runs).cold) == told
+
+
+def test_where_none_of_all_pairs_could_be_measured_that_is_what_is_said() -> None:
+    cold = compare([], failed=3).cold
+    assert (cold.verdict, cold.sentence) == (Verdict.INCONCLUSIVE, "No pair could be measured.")
+    assert warnings(cold) == {"failed_pairs"}
+
+
+def test_of_an_interval_the_smaller_time_is_told_first_whichever_leg_is_quicker() -> None:
+    pairs = spread(30_000, 4_000)
+    slow, quick = judge(pairs), judge(turned(pairs))
+    near_us, far_us = interval(slow)
+    assert interval(quick) == (-far_us, -near_us)
+    (told,) = {one.sentence.partition("(")[2] for one in (slow, quick)}
+    assert told == f"95 %: {near_us / 1000:.0f} ms to {far_us / 1000:.0f} ms, 24 pairs)."
+
+
+def test_wild_pairs_take_no_part_in_what_a_phase_is_said_to_cost() -> None:
+    """A fifth of them waited a second for something else."""
+    slow = leg(1_060_000, connect_us=900_000)
+    verdict = judge([*fixed(20, leg(80_000), leg(60_000)), *[PairSample(a=slow, b=leg(60_000))] * 4])
+    assert verdict.by_phase is not None
+    assert verdict.by_phase.connect == 0
+    assert verdict.by_phase.wait == pytest.approx(20_000, abs=50)
