@@ -35,6 +35,9 @@ _LEAST_PROMPT_SEGMENTS = 3
 _STALL_RTT = 0.3
 # What is shorter than so many times the way's unsteadiness is no silence, but the way's.
 _STALL_JITTERS = 1.5
+# How unsteady a way is is known of a dozen handshakes of TCP, which seldom meet it at its quickest both there and back,
+# nor at its slowest: by so many times that what comes later is sooner or later than it should be.
+_SOONER_JITTERS, _LATER_JITTERS = 1.5, 2
 # Packets on a slow link come apart by themselves; a stall is this many times longer.
 _STALL_PACKETS = 4
 _LEAST_STALL_US = 3_000
@@ -150,7 +153,7 @@ class Ruler:
 
     def _may_be(self, us: float, least_us: float, most_us: float) -> bool:
         """Whether it is between these on a path that is as unsteady as this one."""
-        return least_us - _STALL_JITTERS * self.jitter_us <= us <= most_us + 2 * self.jitter_us
+        return least_us - _SOONER_JITTERS * self.jitter_us <= us <= most_us + _LATER_JITTERS * self.jitter_us
 
     def is_alike(self, us: float, others_us: Sequence[int]) -> bool:
         """Whether it is as long as one of the others, but for what this path adds to it."""

@@ -116,12 +116,12 @@ def download_gain_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
     if span is None or fewer_bytes <= 0 or sent <= 0:
         return 0
     trip, kept = trip_us(case.connection_of(row)), max(0, sent - fewer_bytes)
-    flights, fewer = further_flights(sent), further_flights(kept)
+    flights, kept_flights = further_flights(sent), further_flights(kept)
     if trip * (flights - 1) <= span.duration_us <= trip * flights:
-        return max(0, span.duration_us - trip * fewer)
+        return max(0, span.duration_us - trip * kept_flights)
     if span.duration_us <= trip * flights:
         # The window had grown before: by how much nobody knows.
-        return round(span.duration_us * (1 - fewer / flights))
+        return round(span.duration_us * (1 - kept_flights / flights))
     rate = max(line_rate(sent, span.duration_us, trip), _best_rate(case, row))
     return round(max(0.0, min(span.duration_us, coming_us(sent, rate, trip)) - coming_us(kept, rate, trip)))
 

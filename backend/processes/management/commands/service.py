@@ -35,6 +35,7 @@ class Command(LoopCommand):
 
 
 def _serve(options: Sequence[str]) -> int:
+    # Gunicorn takes its options from nowhere else.
     sys.argv = ["gunicorn", "backend.wsgi", *options]
     try:
         WSGIApplication().run()
