@@ -7,6 +7,7 @@ from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, header, told
 from workers.diagnosis.page_hosts import trip_us
 from workers.diagnosis.page_line import sooner_by_fewer_us
+from workers.diagnosis.page_pauses import flowing_us, pauses_of
 from workers.diagnosis.page_rendering import FILES_NAMED, named
 from workers.diagnosis.slow_start import coming_us, further_flights, line_rate
 from workers.diagnosis.units import size
@@ -110,7 +111,8 @@ def download_gain_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
     """By how much sooner the last byte comes when so many fewer come.
 
     The window grows with each round trip until the line is full: from then on bytes cost what the line takes for them.
-    What took longer than the best answer of the same host would have was not the bytes' doing.
+    What took longer than the best answer of the same host would have was not the bytes' doing, nor what it took by
+    pauses: where packets are lost, each costs a round trip and more.
     """
     span, sent = row.timing.download, row.transferred_bytes or 0
     if span is None or fewer_bytes <= 0 or sent <= 0:
@@ -122,7 +124,8 @@ def download_gain_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
     if span.duration_us <= trip * flights:
         # The window had grown before: by how much nobody knows.
         return round(span.duration_us * (1 - kept_flights / flights))
-    rate = max(line_rate(sent, span.duration_us, trip), _best_rate(case, row))
+    flow = sent / max(1, flowing_us(span, pauses_of(case.connection_of(row))))
+    rate = max(line_rate(sent, span.duration_us, trip), _best_rate(case, row), flow)
     return round(max(0.0, min(span.duration_us, coming_us(sent, rate, trip)) - coming_us(kept, rate, trip)))
 
 
@@ -148,7 +151,8 @@ def _sooner_us(case: PageCase, row: Request, gained: Mapping[int, int | None]) -
     stood still, as its server had no more of it, brought before that comes no later for its bytes."""
     fewer = {number: saved for number, saved in gained.items() if saved}
     rows = [one for one in case.page.waterfall.requests if host_of(one.url) == host_of(row.url)]
-    by_all_us = sooner_by_fewer_us(row, rows, fewer, trip_us(case.connection_of(row)))
+    connection = case.connection_of(row)
+    by_all_us = sooner_by_fewer_us(row, rows, fewer, trip_us(connection), pauses_of(connection))
     gained_us = max(download_gain_us(case, row, fewer.get(row.number, 0)), by_all_us)
     came_on_us = case.page.came_on_us if row.number == case.page.document else None
     return gained_us if came_on_us is None else min(gained_us, max(0, (row.timing.end_us or 0) - came_on_us))

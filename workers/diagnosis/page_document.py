@@ -15,6 +15,7 @@ from workers.measurement.document import (
     instants_part,
     milliseconds,
     opening_part,
+    pauses_part,
     phase_lengths,
     place_part,
     timing_part,
@@ -153,7 +154,7 @@ def _request(row: Request) -> Document:
 
 
 def _connection(one: Connection) -> Document:
-    return connection_part(one) | opening_part(one) | {"preconnected": one.preconnected}
+    return connection_part(one) | opening_part(one) | pauses_part(one) | {"preconnected": one.preconnected}
 
 
 def _type_share(share: TypeShare) -> Document:

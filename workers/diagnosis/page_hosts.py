@@ -87,10 +87,13 @@ def ready_us(connection: Connection) -> int | None:
 
 
 def trip_us(connection: Connection | None) -> int:
-    """A round trip over a connection; 0 where that is not known."""
-    if connection is None:
-        return 0
-    return connection.rtt_us or (0 if connection.connect is None else connection.connect.duration_us)
+    """A round trip over a connection; 0 where that is not known. Where the first packet was lost, the connect takes a
+    second and more, and the handshake with TLS tells better."""
+    if connection is None or connection.connect is None:
+        return 0 if connection is None else connection.rtt_us or 0
+    tls, count = connection.tls, connection.tls_round_trips
+    by_tls_us = [] if tls is None or not count else [tls.duration_us // count]
+    return connection.rtt_us or min([connection.connect.duration_us, *by_tls_us])
 
 
 def opening_together_us(connections: Sequence[Connection]) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from workers.diagnosis.page_instants import CLOCKS_US
+from workers.diagnosis.page_pauses import flowing_us
 from workers.diagnosis.slow_start import further_flights, line_rate
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request
@@ -56,10 +57,13 @@ def sooner_us(row: Request, rows: Iterable[Request], first_byte_sooner_us: int) 
     return max(0, min(first_byte_sooner_us, round(now_us - then_us)))
 
 
-def sooner_by_fewer_us(row: Request, rows: Iterable[Request], fewer: Mapping[int, int], trip_us: int) -> int:
+def sooner_by_fewer_us(
+    row: Request, rows: Iterable[Request], fewer: Mapping[int, int], trip_us: int, pauses: Sequence[Span] = ()
+) -> int:
     """By how much sooner the last byte of a row comes if so many bytes fewer come of each of `rows`, by number, in
     round trips of `trip_us`: nothing where those that came together left the line idle at times. The first byte comes
-    as late as it did, what it waited for not being known, but where it waited for its turn."""
+    as late as it did, what it waited for not being known, but where it waited for its turn. `pauses` are those of the
+    row's connection: in them the line was idle."""
     rows = tuple(rows)
     loads = _in_turn(rows, trip_us)
     own = loads.get(row.number)
@@ -73,7 +77,7 @@ def sooner_by_fewer_us(row: Request, rows: Iterable[Request], fewer: Mapping[int
     begun_us, end_us = _whole(together.values()).start_us, own.span.end_us
     rate = max(carried, rate)
     came = _came(together, Span(start_us=begun_us, end_us=end_us), rate)
-    rate = max(rate, _grown_rate(row, rows, together, trip_us))
+    rate = max(rate, _grown_rate(row, rows, together, trip_us, pauses))
     left = sum(size * smaller[number].size_bytes / together[number].size_bytes for number, size in came.items())
     least_us = max(
         own.span.start_us + smaller[row.number].size_bytes / rate,
@@ -83,13 +87,16 @@ def sooner_by_fewer_us(row: Request, rows: Iterable[Request], fewer: Mapping[int
     return max(0, round(min(gained_us, end_us - least_us)))
 
 
-def _grown_rate(row: Request, rows: Iterable[Request], together: Mapping[int, Load], trip_us: int) -> float:
-    """What the line carried once the window of a connection that all of these came over had grown; 0 where there were
-    several windows, or round trips alone took that long."""
+def _grown_rate(
+    row: Request, rows: Iterable[Request], together: Mapping[int, Load], trip_us: int, pauses: Sequence[Span]
+) -> float:
+    """What the line carried once the window of a connection that all of these came over had grown, and between its
+    pauses; 0 where there were several windows, or round trips alone took that long."""
     if any(one.number in together and one.connection != row.connection for one in rows):
         return 0.0
-    rate = line_rate(sum(map(_size, together.values())), _whole(together.values()).duration_us, trip_us)
-    return rate if rate < math.inf else 0.0
+    whole, size_bytes = _whole(together.values()), sum(map(_size, together.values()))
+    rate = line_rate(size_bytes, whole.duration_us, trip_us)
+    return max(rate, size_bytes / max(1, flowing_us(whole, pauses))) if rate < math.inf else 0.0
 
 
 def _shared_gain_us(number: int, loads: Mapping[int, Load], smaller: Mapping[int, Load], rate: float) -> float:

@@ -19,7 +19,9 @@ class Connection:
 
     For QUIC, `connect` is absent and `tls` is the whole handshake, since the two cannot be told apart.
     `tls_round_trips` counts the server's handshake flights; `resumed` is None when the log does not say.
-    `certificate_error` is told of a certificate that was accepted all the same, too.
+    `certificate_error` is told of a certificate that was accepted all the same, too. `pauses` are when nothing came
+    while an answer was on its way, the longest ones in order of time, each at least four times as long as what lies
+    between two packets; None where nobody looked.
     """
 
     number: int
@@ -40,3 +42,4 @@ class Connection:
     received_bytes: int | None = None
     requests: int = 0
     preconnected: bool = False
+    pauses: tuple[Span, ...] | None = None

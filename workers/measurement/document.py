@@ -82,6 +82,14 @@ def connection_part(connection: Connection) -> Document:
     }
 
 
+def pauses_part(connection: Connection) -> Document:
+    """When nothing came while an answer was on its way; null where nobody looked."""
+    if connection.pauses is None:
+        return {"pauses": None}
+    instants = [(milliseconds(one.start_us), milliseconds(one.end_us)) for one in connection.pauses]
+    return {"pauses": [{"start_ms": start_ms, "end_ms": end_ms} for start_ms, end_ms in instants]}
+
+
 def certificate_part(certificate: Certificate | None) -> Document | None:
     if certificate is None:
         return None

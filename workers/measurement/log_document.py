@@ -15,6 +15,7 @@ from workers.measurement.document import (
     instants_part,
     milliseconds,
     opening_part,
+    pauses_part,
     phase_lengths,
 )
 from workers.measurement.timing import phases_of
@@ -56,4 +57,5 @@ def _connection(connection: Connection) -> Document:
     """Instants here; how long each phase took in `phases`."""
     lengths = connection_part(connection)
     phases = {name: lengths.pop(name) for name in ("dns_ms", "connect_ms", "tls_ms")}
-    return lengths | opening_part(connection) | {"phases": phases, "preconnected": connection.preconnected}
+    opened = opening_part(connection) | pauses_part(connection)
+    return lengths | opened | {"phases": phases, "preconnected": connection.preconnected}

@@ -163,7 +163,11 @@ def build_probe() -> ProbeMeasurement:
 def build_page() -> PageMeasurement:
     """A document, a style sheet and a script on its connection, and an image that was refused by another host."""
     return PageMeasurement(
-        waterfall=Waterfall(requests=_rows(), connections=(build_connection(requests=3),), watched_until_us=2_600_000),
+        waterfall=Waterfall(
+            requests=_rows(),
+            connections=(build_connection(requests=3, pauses=(span(130, 171),)),),
+            watched_until_us=2_600_000,
+        ),
         vitals=Vitals(
             fcp_us=310_000,
             lcp_us=480_000,

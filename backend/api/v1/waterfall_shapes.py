@@ -102,6 +102,8 @@ class ConnectionCertificate(Out):
 
 
 class WaterfallConnection(Out):
+    """`pauses` are when nothing came while an answer was on its way, the longest ones; null where nobody looked."""
+
     number: int
     host: str
     port: int
@@ -120,6 +122,7 @@ class WaterfallConnection(Out):
     received_bytes: Bytes | None
     requests: int
     preconnected: bool
+    pauses: list[Span] | None
 
 
 class HostDelivery(Out):
@@ -243,6 +246,7 @@ def _connection(seen: ConnectionSeen) -> WaterfallConnection:
         tls=_span(seen.tls),
         rtt_ms=milliseconds(seen.rtt_us),
         certificate=_certificate(seen),
+        pauses=None if seen.pauses is None else [_seen(pause) for pause in seen.pauses],
     )
 
 
@@ -269,4 +273,8 @@ def _headers(lines: Sequence[HeaderLine]) -> list[SentHeader]:
 
 
 def _span(span: SpanSeen | None) -> Span | None:
-    return None if span is None else Span(start_ms=span.start_us / 1000, end_ms=span.end_us / 1000)
+    return None if span is None else _seen(span)
+
+
+def _seen(span: SpanSeen) -> Span:
+    return Span(start_ms=span.start_us / 1000, end_ms=span.end_us / 1000)

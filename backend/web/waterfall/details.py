@@ -258,7 +258,17 @@ def connection_facts(connection: Connection) -> tuple[Fact, ...]:
             ("Opened ahead", "yes" if connection.preconnected else None),
             ("Requests on it", str(connection.requests)),
             ("Received", None if connection.received_bytes is None else size(connection.received_bytes)),
+            ("Nothing came for", _paused(connection.pauses or ())),
         ]
+    )
+
+
+def _paused(pauses: Sequence[Span]) -> str | None:
+    whole_us = sum(pause.duration_us for pause in pauses)
+    return (
+        f"{duration(whole_us)} of its answers, in {len(pauses)} pause{'' if len(pauses) == 1 else 's'}"
+        if pauses
+        else None
     )
 
 

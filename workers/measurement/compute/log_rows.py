@@ -167,6 +167,7 @@ class _View:
             received_bytes=socket.received_bytes or None,
             requests=len(hops),
             preconnected=socket.source not in self.uses.in_vain and _is_early(began, first),
+            pauses=None if socket.pauses is None else tuple(map(self._seen, socket.pauses)),
         )
 
     def _place(self, socket: NetSocket, first: NetHop | None) -> tuple[str, int]:
@@ -221,8 +222,9 @@ class _View:
         return connection_flags(used, hop.url, early_data=early, pays=self.uses.pays(hop)) + own
 
     def _span(self, wait: Wait | None) -> Span | None:
-        if wait is None:
-            return None
+        return None if wait is None else self._seen(wait)
+
+    def _seen(self, wait: Wait) -> Span:
         return Span(start_us=(wait[0] - self.zero_ms) * 1000, end_us=(wait[1] - self.zero_ms) * 1000)
 
 

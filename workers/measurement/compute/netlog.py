@@ -3,7 +3,7 @@
 Both generations of Chrome's pool are read: a socket is opened by a connect job (the classic pool) or by an attempt
 bound to an attempt manager (the new one); whoever opened it also waited for the name. `netlog_requests` reads the
 requests, `netlog_frames` when they went out, `netlog_sockets` the connections, `netlog_sessions` those of QUIC,
-`netlog_links` which request used which, `netlog_received` what each answer brought.
+`netlog_links` which request used which, `netlog_received` what each answer brought, `pauses` when nothing came.
 """
 
 from collections import defaultdict
@@ -18,6 +18,7 @@ from workers.measurement.compute.netlog_requests import Requests
 from workers.measurement.compute.netlog_sessions import Sessions
 from workers.measurement.compute.netlog_sockets import Sockets
 from workers.measurement.compute.network_log import NetworkLog
+from workers.measurement.compute.pauses import note_pauses
 
 # Without one of these a connection may have been opened unseen; with them one that was not seen is older than the log.
 _OPENINGS = frozenset({"SOCKET_ALIVE", "HTTP2_SESSION_INITIALIZED", "QUIC_SESSION"})
@@ -50,4 +51,5 @@ def gather(names: Names, events: Iterable[NetEvent], *, since_ms: int | None = N
         if hop.link is not None and unseen and hop.send.begin_ms is not None and log.known >= _OPENINGS:
             log.add_socket(NetSocket(hop.link, hop.send.begin_ms, quic=hop.protocol == "h3", older=True))
     received.count((*log.hops, *log.strangers))
+    note_pauses(log, (*log.hops, *log.strangers))
     return log

@@ -5,7 +5,7 @@ import binascii
 
 from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.netlog_links import Handlers
-from workers.measurement.compute.netlog_nouns import MAX_SOURCES, NetSocket, Opener, Stretch
+from workers.measurement.compute.netlog_nouns import MAX_READS, MAX_SOURCES, NetSocket, Opener, Stretch
 from workers.measurement.compute.network_log import NetworkLog
 
 # A server's chain is a few certificates; more is somebody's experiment.
@@ -170,6 +170,8 @@ class Sockets:
         count = event.number("byte_count")
         if (socket := self._of(event)) is not None and count is not None and count > 0:
             socket.received_bytes += count
+            if len(socket.reads_ms) < MAX_READS:
+                socket.reads_ms.append(event.time_ms)
             self._turned(event)
 
     def _we_sent(self, event: NetEvent) -> None:

@@ -228,7 +228,14 @@ def _from_log(
         received_bytes=socket.received_bytes or None,
         requests=bare.requests,
         preconnected=_is_early(began, first, hop),
+        pauses=_pauses(socket, network.zero_us),
     )
+
+
+def _pauses(socket: NetSocket, zero_us: int) -> tuple[Span, ...] | None:
+    if socket.pauses is None:
+        return None
+    return tuple(Span(start_us=begin * 1000 - zero_us, end_us=end * 1000 - zero_us) for begin, end in socket.pauses)
 
 
 def _is_early(began: tuple[int, int] | None, first: Exchange | None, hop: NetHop | None) -> bool:

@@ -10,6 +10,7 @@ from backend.web.waterfall.details import (
     Details,
     Fact,
     connection_details,
+    connection_facts,
     hop_details,
     phase_lines,
     request_details,
@@ -18,9 +19,10 @@ from backend.web.waterfall.phases import phase_table
 from backend.web.waterfall.rows import page_chart
 from workers.measurement.connection import Header
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.timing import Timing
+from workers.measurement.timing import Span, Timing
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Waterfall
+from workers.tests.builders import build_connection, span
 
 
 def test_what_came_from_a_cache_has_no_head_on_the_way() -> None:
@@ -177,6 +179,20 @@ def test_a_connection_tells_what_travelled_over_it() -> None:
     assert details is not None
     assert details.travels[0].name == "inter.woff2"
     assert details.travels[0].note.startswith("waited ")
+
+
+@pytest.mark.parametrize(
+    ("pauses", "told"),
+    [
+        (None, []),
+        ((), []),
+        ((span(500, 620),), ["120 ms of its answers, in 1 pause"]),
+        ((span(500, 620), span(700, 1_400)), ["820 ms of its answers, in 2 pauses"]),
+    ],
+)
+def test_a_connection_tells_how_long_nothing_came_over_it(pauses: tuple[Span, ...] | None, told: list[str]) -> None:
+    facts = connection_facts(build_connection(pauses=pauses))
+    assert [fact.value for fact in facts if fact.name == "Nothing came for"] == told
 
 
 def test_what_is_special_of_a_row_is_told_in_sentences() -> None:

@@ -1,0 +1,83 @@
+"""When nothing came over a connection while an answer was on its way, by what was read of it."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.pauses import MAX_PAUSES, pauses_of
+from workers.tests.shapes import golden
+
+instants = st.integers(0, 3_000)
+
+
+def packets(*flights: tuple[int, int], every_ms: int = 5) -> list[int]:
+    """When each packet of flights came that begin at an instant and hold so many."""
+    return [begin_ms + every_ms * number for begin_ms, count in flights for number in range(count)]
+
+
+def test_a_full_window_is_a_pause_and_what_lies_between_its_packets_is_none() -> None:
+    assert pauses_of(packets((100, 10), (220, 20)), [(100, 315)]) == ((145, 220),)
+
+
+@pytest.mark.parametrize(("gap_ms", "is_pause"), [(39, False), (40, True)])
+def test_what_a_narrow_line_takes_for_three_packets_is_no_pause(gap_ms: int, is_pause: bool) -> None:
+    """Another connection's may have come between."""
+    reads = packets((100, 10), (190 + gap_ms, 10), every_ms=10)
+    assert bool(pauses_of(reads, [(100, 500)])) is is_pause
+
+
+@pytest.mark.parametrize(("gap_ms", "is_pause"), [(4, False), (5, True)])
+def test_a_few_milliseconds_may_be_the_browsers_own(gap_ms: int, is_pause: bool) -> None:
+    reads = packets((100, 10), (109 + gap_ms, 10), every_ms=1)
+    assert bool(pauses_of(reads, [(100, 500)])) is is_pause
+
+
+def test_packets_that_a_loss_held_back_come_at_once_and_say_nothing_of_the_line() -> None:
+    """Their gaps of nothing would make pauses of those between the packets of the line."""
+    reads = packets((100, 5)) + [300] * 12
+    assert pauses_of(reads, [(100, 310)]) == ((120, 300),)
+
+
+def test_what_passes_before_an_answer_and_between_two_is_no_pause() -> None:
+    reads = packets((50, 1), (200, 10), (400, 10))
+    assert pauses_of(reads, [(200, 250), (400, 450)]) == ()
+    assert pauses_of(reads, [(200, 450)]) == ((245, 400),)
+
+
+def test_of_answers_that_come_together_one_on_its_way_is_enough() -> None:
+    reads = packets((100, 10), (300, 10))
+    assert pauses_of(reads, [(300, 345), (100, 200), (150, 320)]) == ((145, 300),)
+
+
+def test_a_head_may_be_told_a_tick_after_it_was_read() -> None:
+    reads = [100, *packets((190, 8))]
+    assert pauses_of(reads, [(101, 230)]) == ((100, 190),)
+    assert pauses_of(reads, [(102, 230)]) == ()
+
+
+def test_nothing_was_awaited_and_nothing_came() -> None:
+    assert pauses_of([], [(0, 100)]) == pauses_of([1, 90], []) == pauses_of([5], [(0, 100)]) == ()
+
+
+@given(st.lists(instants, max_size=300), st.lists(st.tuples(instants, st.integers(0, 800)), max_size=20))
+def test_pauses_are_gaps_in_order_and_never_too_many(reads: list[int], lengths: list[tuple[int, int]]) -> None:
+    answers = [(first_ms, first_ms + length_ms) for first_ms, length_ms in lengths]
+    found = pauses_of(sorted(reads), answers)
+    assert len(found) <= MAX_PAUSES
+    assert set(found) <= set(pairwise(sorted(set(reads))))
+    assert all(earlier[1] <= later[0] for earlier, later in pairwise(found))
+    assert all(any(first_ms - 1 <= one[0] < ended_ms for first_ms, ended_ms in answers) for one in found)
+
+
+def test_a_server_that_thinks_between_pieces_makes_pauses_too() -> None:
+    """A real one: four pieces with 100 ms before each."""
+    (connection,) = compute_page(golden.load("streaming")).measurement.waterfall.connections
+    assert [round(pause.duration_us, -4) for pause in connection.pauses or ()] == [100_000] * 3
+
+
+def test_nobody_looked_where_no_answer_came_over_tcp() -> None:
+    connections = compute_page(golden.load("alt-svc-h3")).measurement.waterfall.connections
+    assert [one.pauses is None for one in connections if one.protocol == "h3"] == [True]
