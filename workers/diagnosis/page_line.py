@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from workers.diagnosis.page_instants import CLOCKS_US
-from workers.diagnosis.page_pauses import flowing_us
+from workers.diagnosis.page_pauses import flow_rate
 from workers.diagnosis.slow_start import further_flights, line_rate
+from workers.measurement.connection import Pause
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request
 
@@ -58,12 +59,12 @@ def sooner_us(row: Request, rows: Iterable[Request], first_byte_sooner_us: int) 
 
 
 def sooner_by_fewer_us(
-    row: Request, rows: Iterable[Request], fewer: Mapping[int, int], trip_us: int, pauses: Sequence[Span] = ()
+    row: Request, rows: Iterable[Request], fewer: Mapping[int, int], trip_us: int, pauses: Sequence[Pause] = ()
 ) -> int:
     """By how much sooner the last byte of a row comes if so many bytes fewer come of each of `rows`, by number, in
     round trips of `trip_us`: nothing where those that came together left the line idle at times. The first byte comes
     as late as it did, what it waited for not being known, but where it waited for its turn. `pauses` are those of the
-    row's connection: in them the line was idle."""
+    row's connection in which the line was idle."""
     rows = tuple(rows)
     loads = _in_turn(rows, trip_us)
     own = loads.get(row.number)
@@ -88,7 +89,7 @@ def sooner_by_fewer_us(
 
 
 def _grown_rate(
-    row: Request, rows: Iterable[Request], together: Mapping[int, Load], trip_us: int, pauses: Sequence[Span]
+    row: Request, rows: Iterable[Request], together: Mapping[int, Load], trip_us: int, pauses: Sequence[Pause]
 ) -> float:
     """What the line carried once the window of a connection that all of these came over had grown, and between its
     pauses; 0 where there were several windows, or round trips alone took that long."""
@@ -96,7 +97,7 @@ def _grown_rate(
         return 0.0
     whole, size_bytes = _whole(together.values()), sum(map(_size, together.values()))
     rate = line_rate(size_bytes, whole.duration_us, trip_us)
-    return max(rate, size_bytes / max(1, flowing_us(whole, pauses))) if rate < math.inf else 0.0
+    return max(rate, flow_rate(size_bytes, whole, pauses)) if rate < math.inf else 0.0
 
 
 def _shared_gain_us(number: int, loads: Mapping[int, Load], smaller: Mapping[int, Load], rate: float) -> float:

@@ -1,14 +1,14 @@
 """What a connection had to spare: a file that is asked for sooner comes in the way of all that comes meanwhile. By
 coming before what the paint waits for anyway it gains nothing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, chain
 
 from workers.diagnosis.page_case import PageCase
 from workers.diagnosis.page_hosts import ONE_AT_A_TIME, trip_us
 from workers.diagnosis.page_line import Load, load_of
 from workers.diagnosis.slow_start import FIRST_FLIGHT_BYTES, further_flights
+from workers.diagnosis.spans import covered_us, overlaps, within
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request, ResourceType
 
@@ -78,24 +78,12 @@ def _busy_us(loads: Sequence[Load], span: Span, rate: float) -> int:
     """How long of a span these kept a connection of a rate busy: from the first to the last byte of those that came
     about as fast, for their bytes alone of others, as of what a server makes slowly. A first flight is in nothing's
     way."""
-    within = [load for load in loads if load.span.start_us < span.end_us and load.span.end_us > span.start_us]
-    size_bytes = sum(load.bytes_in(span) for load in within)
+    inside = [load for load in loads if overlaps(load.span, span)]
+    size_bytes = sum(load.bytes_in(span) for load in inside)
     if size_bytes <= FIRST_FLIGHT_BYTES:
         return 0
-    whole_us = _covered_us(_within(load.span, span) for load in within)
+    whole_us = covered_us(within(load.span, span) for load in inside)
     return whole_us if size_bytes >= _FULL * rate * whole_us else round(size_bytes / rate)
-
-
-def _within(one: Span, span: Span) -> Span:
-    return Span(start_us=max(one.start_us, span.start_us), end_us=min(one.end_us, span.end_us))
-
-
-def _covered_us(spans: Iterable[Span]) -> int:
-    ordered = sorted(spans, key=lambda span: span.start_us)
-    until = accumulate(chain([0], (span.end_us for span in ordered)), max)
-    return sum(
-        max(0, span.end_us - max(span.start_us, before_us)) for span, before_us in zip(ordered, until, strict=False)
-    )
 
 
 def _begun(case: PageCase, row: Request) -> Load | None:

@@ -14,6 +14,15 @@ class Header:
 
 
 @noun(frozen=True, slots=True, kw_only=True)
+class Pause:
+    """When nothing came. `behind_bytes` came at once when it was over: they had been on their way, held back by a lost
+    packet or by a full window."""
+
+    span: Span
+    behind_bytes: int
+
+
+@noun(frozen=True, slots=True, kw_only=True)
 class Connection:
     """`number` counts from 1 in the order of opening within the run. `protocol` is the ALPN name: http/1.1, h2, h3.
 
@@ -42,4 +51,4 @@ class Connection:
     received_bytes: int | None = None
     requests: int = 0
     preconnected: bool = False
-    pauses: tuple[Span, ...] | None = None
+    pauses: tuple[Pause, ...] | None = None

@@ -6,7 +6,7 @@ The names stay: scripts read them. Adding a field keeps the number in `schema`, 
 from typing import Any
 
 from workers.measurement.certificate import Certificate
-from workers.measurement.connection import Connection
+from workers.measurement.connection import Connection, Pause
 from workers.measurement.failure import Failure
 from workers.measurement.messages import Failed, Measured
 from workers.measurement.timing import PHASES, Phases, Span, Timing, phases_of
@@ -86,8 +86,12 @@ def pauses_part(connection: Connection) -> Document:
     """When nothing came while an answer was on its way; null where nobody looked."""
     if connection.pauses is None:
         return {"pauses": None}
-    instants = [(milliseconds(one.start_us), milliseconds(one.end_us)) for one in connection.pauses]
-    return {"pauses": [{"start_ms": start_ms, "end_ms": end_ms} for start_ms, end_ms in instants]}
+    return {"pauses": list(map(_pause, connection.pauses))}
+
+
+def _pause(pause: Pause) -> Document:
+    instants = {"start_ms": milliseconds(pause.span.start_us), "end_ms": milliseconds(pause.span.end_us)}
+    return instants | {"behind_bytes": pause.behind_bytes}
 
 
 def certificate_part(certificate: Certificate | None) -> Document | None:

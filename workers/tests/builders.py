@@ -6,7 +6,7 @@ from uuid import UUID
 
 from workers.measurement import wire
 from workers.measurement.certificate import Certificate
-from workers.measurement.connection import Connection, Header
+from workers.measurement.connection import Connection, Header, Pause
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.identity import run_id
 from workers.measurement.messages import (
@@ -93,6 +93,11 @@ def build_certificate() -> Certificate:
     )
 
 
+def pause(start_ms: float, end_ms: float, behind_bytes: int = 1_448) -> Pause:
+    """With one packet behind it, as where a window was full."""
+    return Pause(span=span(start_ms, end_ms), behind_bytes=behind_bytes)
+
+
 def build_connection(**changes: Any) -> Connection:
     values: dict[str, Any] = {
         "number": 1,
@@ -165,7 +170,7 @@ def build_page() -> PageMeasurement:
     return PageMeasurement(
         waterfall=Waterfall(
             requests=_rows(),
-            connections=(build_connection(requests=3, pauses=(span(130, 171),)),),
+            connections=(build_connection(requests=3, pauses=(pause(130, 171, 4_344),)),),
             watched_until_us=2_600_000,
         ),
         vitals=Vitals(

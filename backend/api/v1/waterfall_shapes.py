@@ -12,6 +12,7 @@ from backend.sites.models import MonitorKind
 from workers.measurement.compute.pair_hops import as_probe
 from workers.measurement.connection import Connection as ConnectionSeen
 from workers.measurement.connection import Header as HeaderLine
+from workers.measurement.connection import Pause
 from workers.measurement.document import milliseconds, place_part
 from workers.measurement.messages import Hop, Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Timing
@@ -101,6 +102,14 @@ class ConnectionCertificate(Out):
     sha256: str
 
 
+class WaterfallPause(Out):
+    """`behind_bytes` came at once when it was over: held back by a lost packet or a full window."""
+
+    start_ms: Ms
+    end_ms: Ms
+    behind_bytes: Bytes
+
+
 class WaterfallConnection(Out):
     """`pauses` are when nothing came while an answer was on its way, the longest ones; null where nobody looked."""
 
@@ -122,7 +131,7 @@ class WaterfallConnection(Out):
     received_bytes: Bytes | None
     requests: int
     preconnected: bool
-    pauses: list[Span] | None
+    pauses: list[WaterfallPause] | None
 
 
 class HostDelivery(Out):
@@ -246,7 +255,7 @@ def _connection(seen: ConnectionSeen) -> WaterfallConnection:
         tls=_span(seen.tls),
         rtt_ms=milliseconds(seen.rtt_us),
         certificate=_certificate(seen),
-        pauses=None if seen.pauses is None else [_seen(pause) for pause in seen.pauses],
+        pauses=None if seen.pauses is None else list(map(_pause, seen.pauses)),
     )
 
 
@@ -273,8 +282,9 @@ def _headers(lines: Sequence[HeaderLine]) -> list[SentHeader]:
 
 
 def _span(span: SpanSeen | None) -> Span | None:
-    return None if span is None else _seen(span)
+    return None if span is None else Span(start_ms=span.start_us / 1000, end_ms=span.end_us / 1000)
 
 
-def _seen(span: SpanSeen) -> Span:
-    return Span(start_ms=span.start_us / 1000, end_ms=span.end_us / 1000)
+def _pause(pause: Pause) -> WaterfallPause:
+    start_ms, end_ms = pause.span.start_us / 1000, pause.span.end_us / 1000
+    return WaterfallPause(start_ms=start_ms, end_ms=end_ms, behind_bytes=pause.behind_bytes)

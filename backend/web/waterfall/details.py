@@ -11,7 +11,7 @@ from backend.web.waterfall.segments import PHASE_NAMES, Phase, Segment, ahead_of
 from backend.web.waterfall.shapes import LEGEND
 from backend.web.waterfall.text import as_said, authority, host_of, name_of, printable
 from workers.measurement.certificate import Certificate
-from workers.measurement.connection import Connection, Header
+from workers.measurement.connection import Connection, Header, Pause
 from workers.measurement.messages import Hop, PageMeasurement
 from workers.measurement.timing import Span, Timing, phases_of
 from workers.measurement.waterfall import Blocking, Request
@@ -263,13 +263,10 @@ def connection_facts(connection: Connection) -> tuple[Fact, ...]:
     )
 
 
-def _paused(pauses: Sequence[Span]) -> str | None:
-    whole_us = sum(pause.duration_us for pause in pauses)
-    return (
-        f"{duration(whole_us)} of its answers, in {len(pauses)} pause{'' if len(pauses) == 1 else 's'}"
-        if pauses
-        else None
-    )
+def _paused(pauses: Sequence[Pause]) -> str | None:
+    whole_us = sum(pause.span.duration_us for pause in pauses)
+    number = f"{len(pauses)} pause{'' if len(pauses) == 1 else 's'}"
+    return f"{duration(whole_us)} of its answers, in {number}" if pauses else None
 
 
 def certificate_facts(connection: Connection) -> tuple[Fact, ...]:

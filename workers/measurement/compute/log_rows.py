@@ -23,7 +23,7 @@ from workers.measurement.compute.payers import payers_of, reused_by, waited_for
 from workers.measurement.compute.refusals import opened_for, opened_in_vain, with_accepted_errors
 from workers.measurement.compute.row_flags import connection_flags, hop_flags
 from workers.measurement.compute.texts import plain, short_url
-from workers.measurement.connection import Connection
+from workers.measurement.connection import Connection, Pause
 from workers.measurement.timing import Span, Timing
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom, TimingSource, Waterfall
 
@@ -167,8 +167,13 @@ class _View:
             received_bytes=socket.received_bytes or None,
             requests=len(hops),
             preconnected=socket.source not in self.uses.in_vain and _is_early(began, first),
-            pauses=None if socket.pauses is None else tuple(map(self._seen, socket.pauses)),
+            pauses=self._pauses(socket),
         )
+
+    def _pauses(self, socket: NetSocket) -> tuple[Pause, ...] | None:
+        if socket.pauses is None:
+            return None
+        return tuple(Pause(span=self._seen(wait), behind_bytes=size) for wait, size in socket.pauses)
 
     def _place(self, socket: NetSocket, first: NetHop | None) -> tuple[str, int]:
         if socket.origin:

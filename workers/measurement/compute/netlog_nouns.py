@@ -14,7 +14,7 @@ Wait = tuple[int, int]
 Stream = tuple[int, int]
 # Sources of each kind; a log of many hours may have more than anybody looks at.
 MAX_SOURCES = 200_000
-# Of one connection: 30 MB that come packet by packet.
+# Of one connection: so many ticks in which something came.
 MAX_READS = 20_000
 # What happens at once may lie on both sides of the clock's next tick.
 TICK_MS = 1
@@ -145,8 +145,8 @@ class NetSocket:
     we had (`asks`), in what TLS carries where there is TLS, `turn_bytes` what it said then. `origin` is known when it
     says so itself; `older` that it was there before the log began; `wrapped` that it leads through TLS with a proxy.
     `tls_fault` is for which of BoringSSL's reasons (<openssl/ssl.h>, SSL_R_…) a handshake failed; `fell_silent` that
-    QUIC gave a session up since nothing came any more. `reads_ms` are when anything came over TCP, as many as
-    `MAX_READS`, `pauses` between which of them it came to a halt.
+    QUIC gave a session up since nothing came any more. `reads` are how many bytes came over TCP by the tick,
+    of as many as `MAX_READS`; `pauses` are where nothing came, with what came at once behind each.
     """
 
     source: int
@@ -168,8 +168,8 @@ class NetSocket:
     flights: int = 0
     spoke_last: bool = False
     received_bytes: int = 0
-    reads_ms: list[int] = field(default_factory=list)
-    pauses: tuple[Wait, ...] | None = None
+    reads: dict[int, int] = field(default_factory=dict)
+    pauses: tuple[tuple[Wait, int], ...] | None = None
     asks: list[int] = field(default_factory=list)
     turns: list[int] = field(default_factory=list)
     turn_bytes: list[int] = field(default_factory=list)

@@ -170,8 +170,8 @@ class Sockets:
         count = event.number("byte_count")
         if (socket := self._of(event)) is not None and count is not None and count > 0:
             socket.received_bytes += count
-            if len(socket.reads_ms) < MAX_READS:
-                socket.reads_ms.append(event.time_ms)
+            if event.time_ms in socket.reads or len(socket.reads) < MAX_READS:
+                socket.reads[event.time_ms] = socket.reads.get(event.time_ms, 0) + count
             self._turned(event)
 
     def _we_sent(self, event: NetEvent) -> None:

@@ -27,7 +27,7 @@ from workers.measurement.compute.payers import waited_for
 from workers.measurement.compute.phases import devtools_spans, marks_of, shift, span_between
 from workers.measurement.compute.refusals import opened_for, with_accepted_errors
 from workers.measurement.compute.texts import plain_or_none
-from workers.measurement.connection import Connection
+from workers.measurement.connection import Connection, Pause
 from workers.measurement.timing import Span
 
 MAX_CONNECTIONS = 1000
@@ -232,10 +232,11 @@ def _from_log(
     )
 
 
-def _pauses(socket: NetSocket, zero_us: int) -> tuple[Span, ...] | None:
+def _pauses(socket: NetSocket, zero_us: int) -> tuple[Pause, ...] | None:
     if socket.pauses is None:
         return None
-    return tuple(Span(start_us=begin * 1000 - zero_us, end_us=end * 1000 - zero_us) for begin, end in socket.pauses)
+    spans = [Span(start_us=begin * 1000 - zero_us, end_us=end * 1000 - zero_us) for (begin, end), _ in socket.pauses]
+    return tuple(Pause(span=span, behind_bytes=size) for span, (_, size) in zip(spans, socket.pauses, strict=True))
 
 
 def _is_early(began: tuple[int, int] | None, first: Exchange | None, hop: NetHop | None) -> bool:

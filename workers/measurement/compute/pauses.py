@@ -4,7 +4,7 @@ the server had no more. What a line cannot carry any quicker comes packet by pac
 import heapq
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from workers.measurement.compute.netlog_nouns import TICK_MS, NetHop, Wait, length_of
@@ -27,14 +27,14 @@ def note_pauses(log: NetworkLog, hops: Iterable[NetHop]) -> None:
             answers[hop.link].append((first_ms, hop.ended_ms))
     for link, waits in answers.items():
         socket = log.sockets.get(link)
-        if socket is not None and socket.reads_ms:
-            socket.pauses = pauses_of(socket.reads_ms, waits)
+        if socket is not None and socket.reads:
+            socket.pauses = tuple((pause, _behind(pause, socket.reads)) for pause in pauses_of(socket.reads, waits))
 
 
-def pauses_of(reads_ms: Sequence[int], answers: Iterable[Wait]) -> tuple[Wait, ...]:
+def pauses_of(reads_ms: Iterable[int], answers: Iterable[Wait]) -> tuple[Wait, ...]:
     """The longest `MAX_PAUSES` in order of time, each from the last of what came before it to the first behind it.
 
-    `reads_ms` are when something came, in order; `answers` from the first byte of each answer to its last.
+    `reads_ms` are the ticks in which something came; `answers` from the first byte of each answer to its last.
     """
     coming = _merged(answers)
     begins = [begin_ms for begin_ms, _ in coming]
@@ -43,14 +43,18 @@ def pauses_of(reads_ms: Sequence[int], answers: Iterable[Wait]) -> tuple[Wait, .
         place = bisect_right(begins, gap[0]) - 1
         return place >= 0 and gap[1] <= coming[place][1]
 
-    # What comes within a tick came at once, as far as the log tells.
-    gaps = list(filter(is_awaited, pairwise(sorted(set(reads_ms)))))
+    gaps = list(filter(is_awaited, pairwise(sorted(reads_ms))))
     if not gaps:
         return ()
     lengths = sorted(map(length_of, gaps))
     least_ms = max(_LEAST_MS, _PACKETS * lengths[(len(lengths) - 1) // _QUARTER])
     found = (gap for gap in gaps if length_of(gap) >= least_ms)
     return tuple(sorted(heapq.nlargest(MAX_PAUSES, found, key=length_of)))
+
+
+def _behind(pause: Wait, reads: Mapping[int, int]) -> int:
+    """What was read at its end, also where that took until the next tick."""
+    return reads[pause[1]] + reads.get(pause[1] + TICK_MS, 0)
 
 
 def _merged(answers: Iterable[Wait]) -> list[Wait]:

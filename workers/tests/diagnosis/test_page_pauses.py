@@ -2,25 +2,26 @@
 
 from dataclasses import replace
 from itertools import accumulate
+from math import inf
 
 import pytest
 
+from workers.diagnosis.page_case import PageCase
 from workers.diagnosis.page_hosts import trip_us
 from workers.diagnosis.page_line import sooner_by_fewer_us
-from workers.diagnosis.page_pauses import flowing_us, pauses_of
-from workers.measurement.connection import Connection
+from workers.diagnosis.page_pauses import flow_rate, pauses_of
+from workers.measurement.connection import Connection, Pause
 from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import PlainText, ShownPicture
-from workers.measurement.timing import Span
 from workers.measurement.waterfall import ResourceType
-from workers.tests.builders import build_connection, span
+from workers.tests.builders import build_connection, pause, span
 from workers.tests.diagnosis.page_sketch import MAIN, picture, row, sketch, style, told
 from workers.tests.measurement.recorded import page_of
 
 UNCOMPRESSED, OVERSIZED = FindingId.PAGE_UNCOMPRESSED, FindingId.PAGE_IMAGE_OVERSIZED
 # 60 kB over 5 Mbit/s with round trips of 80 ms, from 400 ms on: flights of 14,480 and 28,960 bytes, and the rest.
-WINDOWS = (span(423.2, 480), span(526.3, 560))
+WINDOWS = (pause(423.2, 480), pause(526.3, 560))
 END_MS = 586.5
 # The first flight would hold what is left of them.
 LEFT_BYTES = 14_000
@@ -31,25 +32,28 @@ def over(connection: Connection, page: PageMeasurement) -> PageMeasurement:
     return replace(page, waterfall=replace(page.waterfall, connections=(connection,)))
 
 
-def of_80_ms(*pauses: Span) -> Connection:
+def of_80_ms(*pauses: Pause) -> Connection:
     return build_connection(host=MAIN, rtt_us=80_000, pauses=pauses)
 
 
 @pytest.mark.parametrize(("capture", "saving_us"), [("lossy", 104_000), ("lossy-narrow", 216_000)])
 def test_packets_that_are_lost_make_no_narrow_line(capture: str, saving_us: int) -> None:
     """37 kB of text instead of 10, recorded with 3 % of loss: the download took 763 and 609 ms, and gzip was told to
-    save 608 and 485. Without loss it saves as much as is written here, by twins of five loads each."""
+    save 608 and 485. Without loss it saves as much as is written here, by twins: never more is told, but for what
+    packets vary, and a quarter less where hardly two packets came one behind the other."""
     page = page_of(capture)
     known = replace(page, texts=tuple(replace(one, gzip_bytes=10_400) for one in page.texts))
     found = told(known, UNCOMPRESSED)
     assert found is not None
-    assert found.saving_us == pytest.approx(saving_us, rel=0.2)
+    assert 0.75 * saving_us <= (found.saving_us or 0) <= 1.2 * saving_us
 
 
-def lost(*lengths_ms: float) -> tuple[Span, ...]:
+def lost(*lengths_ms: float) -> tuple[Pause, ...]:
     """Further pauses, behind the windows of 60 kB."""
     begins = accumulate((length_ms + 1 for length_ms in lengths_ms), initial=561.0)
-    return tuple(span(begin_ms, begin_ms + length_ms) for begin_ms, length_ms in zip(begins, lengths_ms, strict=False))
+    return tuple(
+        pause(begin_ms, begin_ms + length_ms, 0) for begin_ms, length_ms in zip(begins, lengths_ms, strict=False)
+    )
 
 
 @pytest.mark.parametrize("lost_ms", [(), (80,), (200, 85, 90)])
@@ -76,30 +80,47 @@ def test_a_picture_costs_what_the_line_takes_for_it_too(lost_ms: tuple[int, ...]
     assert found.saving_us == pytest.approx(GAIN_US, rel=0.02)
 
 
-@pytest.mark.parametrize(("pauses", "gained_ms"), [([], 700), ([span(300, 700)], 300)])
-def test_what_comes_together_costs_what_their_line_takes_for_both(pauses: list[Span], gained_ms: float) -> None:
-    """300 kB and 300 kB within 800 ms, of which nothing came for 400: of the second alone all that came is gained."""
+@pytest.mark.parametrize(("pauses", "gained_ms"), [([], 700), ([pause(300, 700)], 350)])
+def test_what_comes_together_costs_what_their_line_takes_for_both(pauses: list[Pause], gained_ms: float) -> None:
+    """600 kB within 800 ms, of which nothing came for 400."""
     rows = [style(number, 90, 900, first_ms=100, transferred_bytes=300_000) for number in (2, 3)]
     fewer = {2: 262_500, 3: 262_500}
-    assert sooner_by_fewer_us(rows[0], rows, fewer, 1_000, pauses) == pytest.approx(gained_ms * 1000, rel=0.2)
-
-
-@pytest.mark.parametrize(("pause_ms", "count"), [(26, 0), (27, 1)])
-def test_what_another_connection_may_have_brought_meanwhile_is_no_pause(pause_ms: int, count: int) -> None:
-    assert len(pauses_of(of_80_ms(span(400, 400 + pause_ms)))) == count
-
-
-def test_where_nobody_looked_all_of_the_time_may_be_the_lines() -> None:
-    assert pauses_of(None) == pauses_of(build_connection()) == ()
-    assert flowing_us(span(100, 300), ()) == 200_000
+    assert sooner_by_fewer_us(rows[0], rows, fewer, 1_000, pauses) == pytest.approx(gained_ms * 1000, rel=0.02)
 
 
 @pytest.mark.parametrize(
-    ("pauses", "flowing_ms"),
-    [([span(0, 50)], 200), ([span(50, 150)], 150), ([span(150, 200), span(280, 400)], 130), ([span(0, 900)], 0)],
+    ("begin_ms", "end_ms", "connection", "is_idle"),
+    [(480, 570, 2, False), (480, 490, 2, True), (480, 570, 1, True), (600, 700, 2, True)],
 )
-def test_of_a_pause_counts_what_lies_within_the_answer(pauses: list[Span], flowing_ms: float) -> None:
-    assert flowing_us(span(100, 300), pauses) == flowing_ms * 1000
+def test_while_another_connection_had_the_line_it_did_not_stand_still(
+    begin_ms: float, end_ms: float, connection: int, is_idle: bool
+) -> None:
+    own = style(2, 320, 700, first_ms=400)
+    other = row(3, ResourceType.IMAGE, 320, end_ms, first_ms=begin_ms, connection=connection)
+    page = over(of_80_ms(pause(480, 560)), sketch(own, other, fcp_ms=720))
+    assert bool(pauses_of(PageCase(page=page, own=bool), own)) is is_idle
+
+
+def test_where_nobody_looked_all_of_the_time_may_be_the_lines() -> None:
+    own = style(2, 320, 700, first_ms=400)
+    assert pauses_of(PageCase(page=sketch(own, fcp_ms=720), own=bool), own) == ()
+    assert flow_rate(20_000, span(100, 300), ()) == 0.1
+
+
+@pytest.mark.parametrize(
+    ("pauses", "rate"),
+    [
+        ([pause(0, 50)], 0.1),
+        ([pause(50, 150, 0)], 20 / 150),
+        ([pause(150, 200, 0), pause(260, 300, 0)], 20 / 110),
+        ([pause(150, 200, 5_000)], 0.1),
+        ([pause(280, 400)], 0.1),
+        ([pause(150, 200, 15_000)], inf),
+    ],
+)
+def test_bytes_that_came_at_once_behind_a_pause_say_nothing_of_the_line(pauses: list[Pause], rate: float) -> None:
+    """Of 20 kB in 200 ms."""
+    assert flow_rate(20_000, span(100, 300), pauses) == pytest.approx(rate)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +149,7 @@ def test_a_document_pauses_for_its_server_too() -> None:
     document = row(1, ResourceType.DOCUMENT, 0, 900, first_ms=300, path="", **sizes)
     page = sketch(fcp_ms=920, document=document, texts=(PlainText(request=1, body_bytes=60_000, gzip_bytes=15_000),))
     before = told(page, UNCOMPRESSED)
-    now = told(over(of_80_ms(span(320, 870)), page), UNCOMPRESSED)
+    now = told(over(of_80_ms(pause(320, 870)), page), UNCOMPRESSED)
     assert before is not None
     assert now is not None
     assert (before.saving_us or 0) > 300_000

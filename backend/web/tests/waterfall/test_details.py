@@ -17,12 +17,12 @@ from backend.web.waterfall.details import (
 )
 from backend.web.waterfall.phases import phase_table
 from backend.web.waterfall.rows import page_chart
-from workers.measurement.connection import Header
+from workers.measurement.connection import Header, Pause
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.timing import Span, Timing
+from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Waterfall
-from workers.tests.builders import build_connection, span
+from workers.tests.builders import build_connection, pause
 
 
 def test_what_came_from_a_cache_has_no_head_on_the_way() -> None:
@@ -186,11 +186,11 @@ def test_a_connection_tells_what_travelled_over_it() -> None:
     [
         (None, []),
         ((), []),
-        ((span(500, 620),), ["120 ms of its answers, in 1 pause"]),
-        ((span(500, 620), span(700, 1_400)), ["820 ms of its answers, in 2 pauses"]),
+        ((pause(500, 620),), ["120 ms of its answers, in 1 pause"]),
+        ((pause(500, 620), pause(700, 1_400)), ["820 ms of its answers, in 2 pauses"]),
     ],
 )
-def test_a_connection_tells_how_long_nothing_came_over_it(pauses: tuple[Span, ...] | None, told: list[str]) -> None:
+def test_a_connection_tells_how_long_nothing_came_over_it(pauses: tuple[Pause, ...] | None, told: list[str]) -> None:
     facts = connection_facts(build_connection(pauses=pauses))
     assert [fact.value for fact in facts if fact.name == "Nothing came for"] == told
 
