@@ -1,6 +1,7 @@
 """Rules on bytes that need not have come: texts that were not compressed, pictures larger than they are shown."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
@@ -8,6 +9,7 @@ from workers.diagnosis.page_case import MEDIUM_US, PageCase, header, told
 from workers.diagnosis.page_hosts import trip_us
 from workers.diagnosis.page_line import load_of, sooner_by_fewer_us
 from workers.diagnosis.page_pauses import flow_rate, pauses_of
+from workers.diagnosis.page_queue import Queues
 from workers.diagnosis.page_rendering import FILES_NAMED, named
 from workers.diagnosis.slow_start import coming_us, further_flights, line_rate
 from workers.diagnosis.units import size
@@ -61,7 +63,8 @@ def uncompressed(case: PageCase) -> Verdicts:
     worth = [row for row in rows if gained[row.number] is None or (gained[row.number] or 0) >= MIN_TEXT_BYTES / 2]
     saved = sum(gained[row.number] or 0 for row in worth)
     unknown = sum(row.body_bytes or 0 for row in worth if gained[row.number] is None)
-    sooner = {row.number: _sooner_us(case, row, gained) for row in case.rows if case.paint.waits_for(row)}
+    queues, own_us = Queues(case.rows), cache(lambda row: _sooner_us(case, row, gained))
+    sooner = {row.number: queues.sooner_us(row, own_us) for row in case.rows if case.paint.waits_for(row)}
     saving_us = case.paint.gain_us(sooner)
     if saving_us < MEDIUM_US and saved < MIN_SAVED_BYTES and unknown < MIN_UNKNOWN_BYTES:
         return
