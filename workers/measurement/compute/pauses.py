@@ -10,7 +10,7 @@ from itertools import pairwise
 from workers.measurement.compute.netlog_nouns import TICK_MS, NetHop, Wait, length_of
 from workers.measurement.compute.network_log import NetworkLog
 
-MAX_PAUSES = 32
+MAX_PAUSES = 200
 # Shorter ones may be the browser's, which had other things to do than to read.
 _LEAST_MS = 5
 # A pause is so many times as long as what lies between two packets, which most gaps of a busy line are, and where
