@@ -60,7 +60,8 @@ class PageCase:
         """What the first paint waited for since it blocks rendering, or the parser ahead of all that is shown. A
         browser waits for an error as for an answer."""
         rows = [row for row in self.page.waterfall.requests if row.number in self.paint.blocking]
-        return tuple(row for row in rows if row.served_from is ServedFrom.NETWORK and not _NOBODYS & set(row.flags))
+        came = (row for row in rows if row.served_from is ServedFrom.NETWORK or row.number in self.paint.shared)
+        return tuple(row for row in came if not _NOBODYS & set(row.flags))
 
     def may_make_page(self, row: Request) -> bool:
         """Whether a script may have made what was painted first: then it is shown no sooner for blocking nothing."""

@@ -39,8 +39,10 @@ def imported(case: PageCase) -> Verdicts:
 
 
 def _importers(case: PageCase) -> dict[int, Request]:
-    """By the number of each style sheet that one of the owner's imports, that one."""
-    sheets = [row for row in case.blocking if row.resource_type is ResourceType.STYLESHEET]
+    """By the number of each style sheet that one of the owner's imports, that one; what was on its way already did not
+    wait for that."""
+    kept = [row for row in case.blocking if row.number not in case.paint.shared]
+    sheets = [row for row in kept if row.resource_type is ResourceType.STYLESHEET]
     by_url = {row.url: row for row in reversed(sheets) if not case.is_third_party(row)}
     found = {row.number: by_url.get(row.initiator_url or "") for row in sheets}
     return {number: one for number, one in found.items() if one is not None and one.number < number}

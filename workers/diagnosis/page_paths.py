@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from workers.diagnosis.page_instants import CLOCKS_US, DIRECTLY_US, GONE_US
 from workers.diagnosis.page_largest_paint import largest_row
+from workers.diagnosis.page_shared import carriers
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag, ServedFrom, TimingSource
@@ -29,6 +30,8 @@ class PaintPath:
     not be asked for, as what a style sheet imports. What the page worked meanwhile it works without them too: each
     long task is a row with a negative number.
 
+    `shared` are rows that waited for what another row brought, by which: that one leads to them.
+
     `sure` says whether the paint came of it directly; where it did not, nothing is gained for certain. `made_us` is
     when the last of what may have made the page had come, where its document shows nothing: no paint comes before.
     """
@@ -38,6 +41,7 @@ class PaintPath:
     sure: bool
     blocking: frozenset[int]
     made_us: int = 0
+    shared: Mapping[int, int] = field(default_factory=dict)
     _sooner: dict[int, int] = field(default_factory=dict)
 
     @classmethod
@@ -47,17 +51,19 @@ class PaintPath:
         ends |= {row.number: row.timing.end_us or 0 for row in _held_by_font(page, max(ends.values(), default=0))}
         sure = _is_direct(page, ends.values())
         tasks = _tasks_meanwhile(page, max(ends.values(), default=0))
-        after = _leads(blocking) | {number: row for number, task in tasks.items() if (row := _began_by(task, ends))}
+        shared = carriers(blocking, page.waterfall.requests)
+        begun = {number: row for number, task in tasks.items() if (row := _began_by(task, ends))}
         return cls(
             ends=ends | {number: task.end_us for number, task in tasks.items()},
-            after=after,
+            after=_leads(blocking) | shared | begun,
             sure=sure,
             blocking=frozenset(row.number for row in blocking),
             made_us=_made_us(page, ends) if shows_nothing(page) else 0,
+            shared=shared,
         )
 
     def waits_for(self, row: Request) -> bool:
-        return row.number in self.ends
+        return row.number in self.ends or row.number in self.shared.values()
 
     def without_us(self, rows: Iterable[Request]) -> int:
         """When all else that the paint waited for was there, whatever was claimed."""

@@ -219,6 +219,12 @@ PAIRS = {
         repaired={"/": html("<link rel=preload as=style href=/a.css>"), "/a.css": SLOW_STYLES},
         paint=_fcp,
     ),
+    "a style sheet that waits for a hint that calls it something else": Pair(
+        id=FindingId.PAGE_RENDER_BLOCKING,
+        faulty={"/": html(f"<link rel=preload as=fetch href=/a.css>{_STYLED % 'all'}"), "/a.css": SLOW_STYLES},
+        repaired={"/": html(f"<link rel=preload as=fetch href=/a.css>{_STYLED % 'print'}"), "/a.css": SLOW_STYLES},
+        paint=_fcp,
+    ),
     "a script ahead of the first words": Pair(
         id=FindingId.PAGE_RENDER_BLOCKING,
         faulty={"/": html("", f"<script src=/a.js></script>{TEXT}"), "/a.js": SLOW_SCRIPT},

@@ -1,0 +1,76 @@
+"""What is said of files that a page takes out of the cache while something else still brings them."""
+
+from workers.measurement.finding import FindingId
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.page_view import PlainText
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
+from workers.tests.diagnosis.page_sketch import MAIN, open_questions, row, sketch, style, told
+
+BLOCKING, IMPORT, LATE = FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_CSS_IMPORT, FindingId.PAGE_LCP_LATE
+UNCOMPRESSED = FindingId.PAGE_UNCOMPRESSED
+FILE = f"https://{MAIN}/a.css"
+
+
+def from_cache(
+    number: int, kind: ResourceType, start_ms: float, end_ms: float, *, path: str, initiator_url: str | None = None
+) -> Request:
+    served = {"served_from": ServedFrom.DISK_CACHE, "connection": None, "protocol": None, "transferred_bytes": 0}
+    rendering = kind in (ResourceType.STYLESHEET, ResourceType.SCRIPT)
+    asked = {"path": path, "render_blocking": rendering, "initiator_url": initiator_url}
+    return row(number, kind, start_ms, end_ms, **served, **asked)
+
+
+def preloaded(number: int, start_ms: float, end_ms: float, *, path: str = "a.css") -> Request:
+    """By a hint that says that it is something else."""
+    return row(number, ResourceType.OTHER, start_ms, end_ms, path=path, flags=(RowFlag.PRELOAD,))
+
+
+def gained_ms(page: PageMeasurement, id: FindingId) -> float | None:
+    found = told(page, id)
+    return None if found is None else (found.saving_us or 0) / 1000
+
+
+def test_what_waits_for_a_hint_that_does_not_match_holds_the_paint_up_until_that_has_brought_it() -> None:
+    """In the lab 588 ms of 588: Chrome says of the second row that it blocks, and that it came from the disk."""
+    sheet = from_cache(3, ResourceType.STYLESHEET, 311, 701, path="a.css")
+    page = sketch(preloaded(2, 310, 700), sheet, fcp_ms=720)
+    found = told(page, BLOCKING)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (401_000, (3,))
+
+
+def test_fewer_bytes_of_the_row_that_brings_it_are_fewer_for_the_row_that_waits() -> None:
+    sheet = from_cache(3, ResourceType.STYLESHEET, 311, 701, path="a.css")
+    sizes = {"transferred_bytes": 60_200, "body_bytes": 60_000, "mime_type": "text/css"}
+    hint = row(2, ResourceType.OTHER, 310, 700, path="a.css", first_ms=400, **sizes)
+    page = sketch(hint, sheet, fcp_ms=720, texts=(PlainText(request=2, body_bytes=60_000, gzip_bytes=10_000),))
+    assert (gained_ms(page, UNCOMPRESSED) or 0) > 100
+
+
+def test_what_had_come_before_it_was_asked_for_waited_for_what_named_it() -> None:
+    naming = style(3, 310, 700, path="b.css")
+    sheet = from_cache(4, ResourceType.STYLESHEET, 701, 703, path="a.css", initiator_url=naming.url)
+    found = told(sketch(preloaded(2, 310, 690), naming, sheet, fcp_ms=720), BLOCKING)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (403_000, (3,))
+
+
+def test_what_comes_from_the_disk_of_a_visitor_who_was_there_before_is_nobodys_wait() -> None:
+    page = sketch(from_cache(3, ResourceType.STYLESHEET, 310, 701, path="a.css"), fcp_ms=720)
+    assert told(page, BLOCKING) is None
+
+
+def test_an_import_that_was_on_its_way_already_does_not_wait_for_its_importer() -> None:
+    importer = style(3, 310, 500, path="a.css")
+    imported = from_cache(4, ResourceType.STYLESHEET, 501, 701, path="b.css", initiator_url=FILE)
+    page = sketch(preloaded(2, 310, 700, path="b.css"), importer, imported, fcp_ms=720)
+    assert told(page, IMPORT) is None
+    assert gained_ms(page, BLOCKING) == 401
+
+
+def test_a_script_that_waits_so_may_make_the_page_all_the_same() -> None:
+    """The hint calls it a style sheet."""
+    script = from_cache(3, ResourceType.SCRIPT, 311, 701, path="a.js")
+    page = sketch(preloaded(2, 310, 700, path="a.js"), script, fcp_ms=720, body_from=(1, 10))
+    assert told(page, BLOCKING) is None
+    assert BLOCKING in open_questions(page)
