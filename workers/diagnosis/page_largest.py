@@ -67,8 +67,14 @@ def _found_late(
 
 
 def _late_us(case: PageCase, largest: LargestPaint) -> int:
-    """How much later than with a hint in the document's head it was asked for; 0 where that is not known."""
-    return 0 if case.hint_us is None else max(0, largest.asked_us - case.hint_us)
+    """How much later than with a hint in the document's head it was asked for; 0 where that is not known. What a cache
+    had would have come from the network then, for as long as it did."""
+    coming_us = 0 if largest.brought is None else _lasted_us(largest.brought) - _lasted_us(largest.asked)
+    return 0 if case.hint_us is None else max(0, largest.asked_us - case.hint_us - coming_us)
+
+
+def _lasted_us(row: Request) -> int:
+    return (row.timing.end_us or 0) - row.timing.start_us
 
 
 def _is_own_font(case: PageCase, largest: LargestPaint) -> bool:
@@ -78,12 +84,23 @@ def _is_own_font(case: PageCase, largest: LargestPaint) -> bool:
 
 
 def _comes_sooner_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
-    """How much sooner a hint has it come, after the connection that it found open and would have had to wait for, and
-    over a window that had not grown yet, behind what the paint waits for anyway."""
-    waits_us = case.would_wait_us(largest.asked, case.hint_us or 0)
-    sooner_us = max(0, late_us - waits_us - growing_us(case, largest.row))
-    on_line_us = page_line.sooner_us(largest.row, case.page.waterfall.requests, sooner_us)
-    return min(on_line_us, spare_us(case, largest.row, largest.asked, sooner_us))
+    """How much sooner a hint has it come. What something else had brought comes as much sooner as that does, and does
+    not lie there until the page asks for it."""
+    brought = largest.brought
+    if brought is None:
+        return _hinted_sooner_us(case, largest.row, largest.asked, late_us)
+    lay_us = (largest.row.timing.end_us or 0) - (brought.timing.end_us or 0)
+    brought_late_us = max(0, brought.timing.start_us - (case.hint_us or 0))
+    return lay_us + _hinted_sooner_us(case, brought, brought, brought_late_us)
+
+
+def _hinted_sooner_us(case: PageCase, row: Request, asked: Request, late_us: int) -> int:
+    """After the connection that it found open and would have had to wait for, and over a window that had not grown yet,
+    behind what the paint waits for anyway."""
+    waits_us = case.would_wait_us(asked, case.hint_us or 0)
+    sooner_us = max(0, late_us - waits_us - growing_us(case, row))
+    on_line_us = page_line.sooner_us(row, case.page.waterfall.requests, sooner_us)
+    return min(on_line_us, spare_us(case, row, asked, sooner_us))
 
 
 def _certain_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:

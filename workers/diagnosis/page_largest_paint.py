@@ -4,6 +4,7 @@ Like the first paint (`page_paths`) it is believed to have waited for what it ca
 is claimed once.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from workers.diagnosis.page_instants import CLOCKS_US, DIRECTLY_US, GONE_US
@@ -12,6 +13,7 @@ from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
 
 _NAMING = frozenset({ResourceType.DOCUMENT, ResourceType.SCRIPT, ResourceType.STYLESHEET, ResourceType.FETCH})
+_CACHES = frozenset({ServedFrom.MEMORY_CACHE, ServedFrom.DISK_CACHE})
 
 
 @dataclass(kw_only=True)
@@ -20,7 +22,8 @@ class LargestPaint:
     cannot come: `left_us` is what lies between, less what was claimed of it. `sure` says whether the paint came
     directly after the row. `asked` is the row that was asked for, maybe at another address that led to this one;
     `prompt` says whether directly after something that came, or that the browser did: what waits for a clock or a
-    visitor comes no sooner for a hint. To decode and paint it takes `painting_us` in which none of `tasks` runs."""
+    visitor comes no sooner for a hint. `brought` is what had brought it before, where a cache answered that. To decode
+    and paint it takes `painting_us` in which none of `tasks` runs."""
 
     row: Request
     asked: Request
@@ -29,6 +32,7 @@ class LargestPaint:
     sure: bool
     painting_us: int = 0
     tasks: tuple[Span, ...] = ()
+    brought: Request | None = None
     _claimed_us: int = 0
 
     @property
@@ -44,7 +48,13 @@ class LargestPaint:
         vitals = page.vitals
         if vitals.lcp_us is None or vitals.fcp_us is None:
             return None
-        hops = _hops_to(page, vitals.lcp_url, vitals.lcp_us) if vitals.lcp_url else _font_of_text(page)
+        use, brought = _taken(page, vitals.lcp_url, vitals.lcp_us)
+        if use is None or brought is None:
+            hops = _hops_to(page, vitals.lcp_url, vitals.lcp_us) if vitals.lcp_url else _font_of_text(page)
+        else:
+            # What was still on its way the page waited for.
+            is_there = (brought.timing.end_us or 0) <= use.timing.start_us
+            hops, brought = ([use], brought) if is_there else ([brought], None)
         row = hops[-1] if hops else None
         if row is None or row.timing.end_us is None:
             return None
@@ -53,11 +63,12 @@ class LargestPaint:
         return cls(
             row=row,
             asked=hops[0],
-            prompt=_is_prompt(page, hops[0].timing.start_us),
+            prompt=_is_prompt(page, (use or hops[0]).timing.start_us),
             left_us=max(0, vitals.lcp_us - vitals.fcp_us),
             sure=sure,
             painting_us=max(0, painting_us) if sure else 0,
             tasks=tuple(sorted(vitals.long_tasks or (), key=lambda task: task.start_us)),
+            brought=brought,
         )
 
     def gain_us(self, sooner_us: int) -> int:
@@ -101,6 +112,28 @@ def _font_of_text(page: PageMeasurement) -> list[Request]:
     own = [row for row in ended if row.resource_type is ResourceType.FONT and RowFlag.FRAME not in row.flags]
     fonts = [row for row in own if (row.timing.end_us or 0) > fcp_us]
     return sorted(fonts, key=lambda row: row.timing.end_us or 0)[-1:]
+
+
+def _taken(page: PageMeasurement, url: str | None, before_us: int) -> tuple[Request | None, Request | None]:
+    """The row by which the page took a picture out of a cache that something else brought, and the row of that: of a
+    frame, of a script, of a hint that does not match."""
+    named = [row for row in page.waterfall.requests if row.url == url and row.redirected_to is None]
+    rows = [row for row in named if row.timing.end_us is not None]
+    taken = [row for row in rows if row.served_from in _CACHES and _may_be_shown(row)]
+    use = next((row for row in reversed(taken) if (row.timing.end_us or 0) <= before_us + CLOCKS_US), None)
+    came = [row for row in rows if use is not None and row.number < use.number and _is_brought(row)]
+    return (None, None) if use is None or not came or _is_shown_before(rows, use) else (use, came[-1])
+
+
+def _is_brought(row: Request) -> bool:
+    is_from_elsewhere = RowFlag.PRELOAD in row.flags or not _may_be_shown(row)
+    return row.served_from is ServedFrom.NETWORK and is_from_elsewhere
+
+
+def _is_shown_before(rows: Sequence[Request], use: Request) -> bool:
+    """Whether a place of the page itself had asked for it before: then that may be what was painted."""
+    own = (row for row in rows if row.number < use.number and _may_be_shown(row))
+    return any(RowFlag.PRELOAD not in row.flags for row in own)
 
 
 def _hops_to(page: PageMeasurement, url: str, before_us: int) -> list[Request]:

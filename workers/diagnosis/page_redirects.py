@@ -1,5 +1,6 @@
 """The rule on what stands before the document: redirects that a visitor of this address goes through each time."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 from workers.diagnosis.case import Verdicts
@@ -21,18 +22,20 @@ _ASIDE = frozenset({RowFlag.FRAME, RowFlag.PREFETCH, RowFlag.PRELOAD})
 def redirects(case: PageCase) -> Verdicts:
     """http.redirect_cost: the address leads to another one before it leads to the page.
 
-    What a later step would need anyway is no cost of an earlier one: its connection, or the lookup of its name.
+    What the page would need anyway is no cost of a step: its connection, or the lookup of its name. What several steps
+    share is a cost of the first.
     """
     hops = _journey(case)
     steps = [step for step in pairwise(hops) if not _is_asked_again(*step)]
-    costs = [max(0, later.timing.start_us - hop.timing.start_us - _needed_us(case, hop, hops)) for hop, later in steps]
+    before = [hop for hop, _ in steps]
+    kept = [hop for hop in hops if hop not in before]
+    costs = [max(0, later.timing.start_us - hop.timing.start_us - _needed_us(case, hop, kept)) for hop, later in steps]
     if sum(costs) < MEDIUM_US:
         return
     if hops[-1].served_from is not ServedFrom.NETWORK:
         # A step fetched it ahead, or installed who gave it: what it costs to come by itself was not seen.
         yield unjudged(FindingId.HTTP_REDIRECT_COST, NotJudgedReason.NOT_MEASURED)
         return
-    before = [hop for hop, _ in steps]
     yield told(
         FindingId.HTTP_REDIRECT_COST,
         before,
@@ -73,13 +76,12 @@ def _gave_way(row: Request, later: Request) -> bool:
     return 0 <= left_us - since_us <= MAX_READING_US
 
 
-def _needed_us(case: PageCase, hop: Request, hops: list[Request]) -> int:
-    """What of a step's time a later one would have had to spend in its place."""
-    later = hops[hops.index(hop) + 1 :]
+def _needed_us(case: PageCase, hop: Request, kept: Sequence[Request]) -> int:
+    """What of a step's time those that are kept would have had to spend in its place."""
     connection = case.connection_of(hop)
     if connection is None or hop.reused:
         return 0
-    if any(one.connection == hop.connection for one in later):
+    if any(one.connection == hop.connection for one in kept):
         return case.waited_us(hop)
-    same_name = any(host_of(one.url) == host_of(hop.url) for one in later)
+    same_name = any(host_of(one.url) == host_of(hop.url) for one in kept)
     return connection.dns.duration_us if same_name and connection.dns is not None else 0

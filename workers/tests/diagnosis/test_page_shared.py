@@ -1,10 +1,14 @@
 """What is said of files that a page takes out of the cache while something else still brings them."""
 
+from dataclasses import replace
+
+import pytest
+
 from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import PlainText
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
-from workers.tests.diagnosis.page_sketch import MAIN, open_questions, row, sketch, style, told
+from workers.tests.diagnosis.page_sketch import MAIN, open_questions, picture, row, sketch, style, told
 
 BLOCKING, IMPORT, LATE = FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_CSS_IMPORT, FindingId.PAGE_LCP_LATE
 UNCOMPRESSED = FindingId.PAGE_UNCOMPRESSED
@@ -74,3 +78,62 @@ def test_a_script_that_waits_so_may_make_the_page_all_the_same() -> None:
     page = sketch(preloaded(2, 310, 700, path="a.js"), script, fcp_ms=720, body_from=(1, 10))
     assert told(page, BLOCKING) is None
     assert BLOCKING in open_questions(page)
+
+
+NAMING = row(9, ResourceType.SCRIPT, 310, 685)
+HERO = f"https://{MAIN}/hero.png"
+
+
+def taken(start_ms: float, end_ms: float, **changes: object) -> Request:
+    """The largest picture, out of a cache."""
+    shown = from_cache(8, ResourceType.IMAGE, start_ms, end_ms, path="hero.png", initiator_url=NAMING.url)
+    return replace(shown, **changes)  # type: ignore[arg-type]  # by name
+
+
+@pytest.mark.parametrize("cache", [ServedFrom.DISK_CACHE, ServedFrom.MEMORY_CACHE])
+@pytest.mark.parametrize(
+    ("kind", "flag", "asked_ms", "gained_ms"),
+    [
+        # As long as it came it would have come from the first on: from 310 ms to 490 ms.
+        (ResourceType.IMAGE, RowFlag.FRAME, 400, 203),
+        (ResourceType.OTHER, RowFlag.PRELOAD, 310, 203),
+        (ResourceType.FETCH, RowFlag.WORKER, 400, 203),
+    ],
+)
+def test_a_picture_that_something_else_had_brought_is_late_by_what_it_lay_there_and_what_that_was_asked_late(
+    cache: ServedFrom, kind: ResourceType, flag: RowFlag, asked_ms: int, gained_ms: int
+) -> None:
+    """In the lab 257 ms of 248 for a frame, 104 of 108 for a hint."""
+    brought = picture(2, asked_ms, asked_ms + 180, path="hero.png", resource_type=kind, flags=(flag,))
+    page = hero_page(brought, taken(690, 693, served_from=cache), lcp_ms=710)
+    found = told(page, LATE)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (gained_ms * 1000, (8,))
+
+
+def test_a_picture_that_lay_there_for_a_moment_is_not_late() -> None:
+    brought = picture(2, 310, 640, path="hero.png", resource_type=ResourceType.OTHER, flags=(RowFlag.PRELOAD,))
+    page = hero_page(brought, taken(690, 693), lcp_ms=710)
+    assert told(page, LATE) is None
+    assert LATE not in open_questions(page)
+
+
+def test_a_picture_that_a_frame_still_brought_is_as_late_as_the_frames_request() -> None:
+    brought = picture(2, 500, 700, path="hero.png", flags=(RowFlag.FRAME,), initiator_url=f"https://{MAIN}/f")
+    assert gained_ms(hero_page(brought, taken(690, 701), lcp_ms=710), LATE) == 190
+
+
+def test_a_picture_that_had_a_place_in_the_page_before_may_be_what_was_painted() -> None:
+    """In a second place it says nothing of when the first was known."""
+    first = picture(2, 310, 490, path="hero.png", initiator_url=f"https://{MAIN}/")
+    assert told(hero_page(first, taken(690, 693), lcp_ms=710), LATE) is None
+
+
+def test_of_a_picture_that_nothing_of_this_load_brought_nothing_is_said() -> None:
+    assert told(hero_page(taken(690, 693), lcp_ms=710), LATE) is None
+
+
+def hero_page(*rows: Request, lcp_ms: int) -> PageMeasurement:
+    ordered = [replace(one, number=number) for number, one in ((7, NAMING), *((one.number, one) for one in rows))]
+    vitals = {"lcp_us": lcp_ms * 1000, "lcp_url": HERO}
+    return sketch(*sorted(ordered, key=lambda one: one.number), fcp_ms=340, vitals=vitals)
