@@ -1,13 +1,15 @@
 """The rule on style sheets that other style sheets name: the browser asks for them one after the other."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts
+from workers.diagnosis.flights import USUAL_MSS_BYTES
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
 from workers.diagnosis.page_hosts import ONE_AT_A_TIME, opening_us, trip_us
 from workers.diagnosis.page_one_connection import sooner_over_one_us
 from workers.diagnosis.page_rendering import FILES_NAMED, named
+from workers.diagnosis.page_sooner import asked_sooner_us
 from workers.measurement.finding import FindingId, NotJudgedReason
 from workers.measurement.waterfall import Request, ResourceType
 
@@ -67,9 +69,22 @@ def _sooner_us(case: PageCase, importers: Mapping[int, Request]) -> dict[int, in
     for connection in [*dict.fromkeys(rows[number].connection for number in asked)][:_CONNECTIONS]:
         ours = {number: us for number, us in asked.items() if rows[number].connection == connection}
         trip = trip_us(case.connection_of(rows[next(iter(ours))]))
-        gained |= sooner_over_one_us(case.page.waterfall.requests, ours, trip)
+        over_one = sooner_over_one_us(case.page.waterfall.requests, ours, trip)
+        alone = _alone(case, [rows[number] for number in ours], ours)
+        gained |= alone if sum(alone.values()) > sum(over_one.values()) else over_one
     before = {number: importers[number].number for number in importers}
     return {number: us - (gained[before[number]] if number in before else 0) for number, us in gained.items()}
+
+
+def _alone(case: PageCase, rows: Sequence[Request], sooner: Mapping[int, int]) -> dict[int, int]:
+    """What one gains that alone is imported over the connection of its importer, which is one packet: it takes as many
+    flights and as much of the line as it did. Of all others a model of their flights is asked."""
+    if len(rows) != 2 or rows[0].connection is None or rows[0].protocol in ONE_AT_A_TIME:
+        return {}
+    first, last = sorted(rows, key=lambda row: row.number)
+    if (first.transferred_bytes or 0) > USUAL_MSS_BYTES:
+        return {}
+    return {first.number: 0, last.number: asked_sooner_us(case, last, last, sooner[last.number])}
 
 
 def _asked_sooner_us(case: PageCase, row: Request, first: Request) -> int:

@@ -12,8 +12,7 @@ from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
 from workers.diagnosis.page_hosts import ONE_AT_A_TIME, opening_us
 from workers.diagnosis.page_largest_paint import LargestPaint
 from workers.diagnosis.page_rendering import named
-from workers.diagnosis.page_spare import spare_us
-from workers.diagnosis.page_windows import growing_us
+from workers.diagnosis.page_sooner import asked_sooner_us
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
 from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag, ServedFrom
 from workers.measurement.web_address import host_of
@@ -88,19 +87,10 @@ def _comes_sooner_us(case: PageCase, largest: LargestPaint, late_us: int) -> int
     not lie there until the page asks for it."""
     brought = largest.brought
     if brought is None:
-        return _hinted_sooner_us(case, largest.row, largest.asked, late_us)
+        return asked_sooner_us(case, largest.row, largest.asked, late_us)
     lay_us = (largest.row.timing.end_us or 0) - (brought.timing.end_us or 0)
     brought_late_us = max(0, brought.timing.start_us - (case.hint_us or 0))
-    return lay_us + _hinted_sooner_us(case, brought, brought, brought_late_us)
-
-
-def _hinted_sooner_us(case: PageCase, row: Request, asked: Request, late_us: int) -> int:
-    """After the connection that it found open and would have had to wait for, and over a window that had not grown yet,
-    behind what the paint waits for anyway."""
-    waits_us = case.would_wait_us(asked, case.hint_us or 0)
-    sooner_us = max(0, late_us - waits_us - growing_us(case, row))
-    on_line_us = page_line.sooner_us(row, case.page.waterfall.requests, sooner_us)
-    return min(on_line_us, spare_us(case, row, asked, sooner_us))
+    return lay_us + asked_sooner_us(case, brought, brought, brought_late_us)
 
 
 def _certain_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
