@@ -22,11 +22,13 @@ class LargestPaint:
     cannot come: `left_us` is what lies between, less what was claimed of it. `sure` says whether the paint came
     directly after the row. `asked` is the row that was asked for, maybe at another address that led to this one;
     `prompt` says whether directly after something that came, or that the browser did: what waits for a clock or a
-    visitor comes no sooner for a hint. `brought` is what had brought it before, where a cache answered that. To decode
-    and paint it takes `painting_us` in which none of `tasks` runs."""
+    visitor comes no sooner for a hint. `brought` is what had brought it before, where a cache answered that. `shown` is
+    the row of the place where the page shows it: what a hint asks for may be another. To decode and paint it takes
+    `painting_us` in which none of `tasks` runs."""
 
     row: Request
     asked: Request
+    shown: Request
     prompt: bool
     left_us: int
     sure: bool
@@ -58,12 +60,14 @@ class LargestPaint:
         row = hops[-1] if hops else None
         if row is None or row.timing.end_us is None:
             return None
+        shown = use or hops[0]
         painting_us = vitals.lcp_us - row.timing.end_us
         sure = painting_us <= 4 * DIRECTLY_US
         return cls(
             row=row,
             asked=hops[0],
-            prompt=_is_prompt(page, (use or hops[0]).timing.start_us),
+            shown=shown,
+            prompt=_is_prompt(page, shown.timing.start_us),
             left_us=max(0, vitals.lcp_us - vitals.fcp_us),
             sure=sure,
             painting_us=max(0, painting_us) if sure else 0,

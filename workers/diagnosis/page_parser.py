@@ -41,10 +41,10 @@ def held(case: PageCase) -> Verdicts:
 
 def _holders(case: PageCase, largest: LargestPaint, lcp_us: int) -> list[Request]:
     """What the document names before the picture and stops the parser, and came after the first paint."""
-    document, place, fcp_us = case.document, largest.asked.initiator_at, case.page.vitals.fcp_us
+    document, place, fcp_us = case.document, largest.shown.initiator_at, case.page.vitals.fcp_us
     if document is None or place is None or fcp_us is None or not largest.is_picture:
         return []
-    if largest.asked.initiator_url != document.url:
+    if largest.shown.initiator_url != document.url:
         return []
     return [
         row

@@ -8,7 +8,7 @@ from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import PlainText
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
-from workers.tests.diagnosis.page_sketch import MAIN, open_questions, picture, row, sketch, style, told
+from workers.tests.diagnosis.page_sketch import IN_BODY, MAIN, open_questions, picture, row, sketch, style, told
 
 BLOCKING, IMPORT, LATE = FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_CSS_IMPORT, FindingId.PAGE_LCP_LATE
 UNCOMPRESSED = FindingId.PAGE_UNCOMPRESSED
@@ -131,6 +131,18 @@ def test_a_picture_that_had_a_place_in_the_page_before_may_be_what_was_painted()
 
 def test_of_a_picture_that_nothing_of_this_load_brought_nothing_is_said() -> None:
     assert told(hero_page(taken(690, 693), lcp_ms=710), LATE) is None
+
+
+def test_what_holds_a_picture_up_stands_ahead_of_its_place_and_not_of_its_hint() -> None:
+    """In the lab 408 ms."""
+    main = f"https://{MAIN}/"
+    brought = replace(preloaded(2, 310, 500, path="hero.png"), initiator_url=main, initiator_at=(1, 50))
+    script = row(3, ResourceType.SCRIPT, 310, 900, path="b.js", initiator_at=(1, 100), **IN_BODY)
+    shown = replace(taken(311, 504), number=4, initiator_url=main, initiator_at=(1, 150))
+    vitals = {"lcp_us": 920_000, "lcp_url": HERO}
+    found = told(sketch(brought, script, shown, fcp_ms=340, vitals=vitals), FindingId.PAGE_LCP_HELD)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (400_000, (2, 3))
 
 
 def hero_page(*rows: Request, lcp_ms: int) -> PageMeasurement:
