@@ -132,6 +132,7 @@ class PageLoad:
             pictures=stock.pictures,
             texts=stock.texts,
             hints=stock.hints,
+            text_waits=stock.text_waits,
             body=stock.body,
             blocking=stock.blocking,
             pieces=tuple(recorder.pieces),

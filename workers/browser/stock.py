@@ -1,7 +1,7 @@
 """What could be better about a page, asked of the browser after the load: pictures larger than they are shown, what
-gzip would have made of texts that came uncompressed, the hosts that the page asks to connect to ahead, and where the
-document begins to show something, if the first paint may have waited for a file: nowhere where its styles hide it
-until a script has come. Nothing is asked of the network.
+gzip would have made of texts that came uncompressed, the hosts that the page asks to connect to ahead, whether its
+texts wait for their fonts, and where the document begins to show something, if the first paint may have waited for a
+file: nowhere where its styles hide it until a script has come. Nothing is asked of the network.
 
 Chromium obeys `preconnect` in its first profile only: neither the headless shell nor a context of its own opens a
 connection ahead where a page asks for it.
@@ -46,6 +46,7 @@ class Stock:
     pictures: tuple[PictureSeen, ...] = ()
     texts: tuple[TextSeen, ...] = ()
     hints: tuple[str, ...] | None = None
+    text_waits: bool | None = None
     body: BodySeen | None = None
     blocking: tuple[str, ...] = ()
 
@@ -59,6 +60,7 @@ async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent])
         pictures=tuple(_pictures(document.get("pictures")))[:MAX_PICTURES],
         texts=await _texts(ask, main_frame, events),
         hints=_hosts(document.get("hints")),
+        text_waits=waits if isinstance(waits := document.get("waits"), bool) else None,
         body=await _body(ask, main_frame, events, _words(document.get("hiding"))) if is_held else None,
         blocking=blocking,
     )

@@ -80,6 +80,10 @@ class LargestPaint:
         now_us = (self.row.timing.end_us or 0) - self._claimed_us
         return max(0, min(now_us - self.free_us(now_us - sooner_us), self.left_us)) if self.sure else 0
 
+    def left_after_us(self, sooner_us: int) -> int:
+        """The same of what would come so much sooner than it did, with what was claimed."""
+        return self.gain_us(max(0, sooner_us - self._claimed_us))
+
     def free_us(self, at_us: int) -> int:
         """From when on, at the earliest, the page is at no task for as long as it takes to paint."""
         for task in self.tasks:

@@ -14,6 +14,7 @@ from workers.diagnosis import (
     page_redirects,
     page_rendering,
     page_returning,
+    page_text,
 )
 from workers.diagnosis.asking import OnFault, all_said, log_fault
 from workers.diagnosis.case import Verdicts
@@ -32,6 +33,7 @@ RULES: tuple[Callable[[PageCase], Verdicts], ...] = (
     page_largest.font_late,
     page_parser.held,
     page_largest.preconnect,
+    page_text.hidden,
     page_bytes.oversized,
     page_returning.uncached,
 )

@@ -104,6 +104,7 @@ class PageCapture:
     pictures: tuple[PictureSeen, ...] = ()
     texts: tuple[TextSeen, ...] = ()
     hints: tuple[str, ...] | None = None
+    text_waits: bool | None = None
     body: BodySeen | None = None
     pieces: tuple[PieceSeen, ...] = ()
     blocking: tuple[str, ...] = ()

@@ -80,6 +80,7 @@ class FindingId(StrEnum):
     PAGE_LCP_LATE = "page.lcp_late"
     PAGE_LCP_HELD = "page.lcp_held"
     PAGE_FONT_LATE = "page.font_late"
+    PAGE_TEXT_HIDDEN = "page.text_hidden"
     PAGE_PRECONNECT_MISSING = "page.preconnect_missing"
     PAGE_UNCOMPRESSED = "page.uncompressed"
     PAGE_UNCACHED = "page.uncached"

@@ -1,6 +1,7 @@
 // What a document tells at the end of its load: an expression, its value is told. Pictures that have more pixels than the
-// page shows of them, the addresses that it asks to connect to ahead, what its style sheets hide (of sheets that nobody may
-// read, nothing), and the links that held the paint up by the page's own word.
+// page shows of them, the addresses that it asks to connect to ahead, whether text waits for every font of the page, what
+// its style sheets hide (of sheets that nobody may read, nothing), and the links that held the paint up by the page's own
+// word.
 // Where the author lets the browser choose (srcset, picture), where a picture is hidden, cut out or leads to itself,
 // nobody knows how large it will be shown: then nothing is said of its address. Nor of one that is a background as well.
 (() => {
@@ -40,6 +41,9 @@
     .slice(0, 50)
     .map(([url, scale]) => [url.slice(0, 4096), ...sizes.get(url), scale]);
   const hints = [...document.querySelectorAll("link[rel~=preconnect i]")].slice(0, 100).map((link) => link.href);
+  // A text is shown in its own font alone, for three seconds, unless the font's face says otherwise.
+  const used = [...document.fonts].slice(0, 1000).filter((face) => face.status !== "unloaded");
+  const waits = used.length ? used.every((face) => face.display === "auto" || face.display === "block") : null;
   const hiding = [];
   const hides = (style) => style.opacity === "0" || style.visibility === "hidden" || style.display === "none";
   // Of a sheet, or of a rule that holds others: as far as its media are those of this page.
@@ -62,5 +66,5 @@
     .getEntriesByType("resource")
     .filter((entry) => entry.initiatorType === "link" && entry.renderBlockingStatus === "blocking")
     .map((entry) => entry.name.slice(0, 4096));
-  return { pictures, hints, hiding: hiding.slice(0, 1000), blocking: blocking.slice(0, 200) };
+  return { pictures, hints, waits, hiding: hiding.slice(0, 1000), blocking: blocking.slice(0, 200) };
 })();

@@ -83,6 +83,18 @@ ENTRIES: Mapping[FindingId, Entry] = {
         ),
         counts=Counts.NEW_VISIT,
     ),
+    FindingId.PAGE_TEXT_HIDDEN: Entry(
+        title="The largest text is hidden until its font has come",
+        explanation=(
+            "The largest text of the page was there, and the browser did not show it before its font had come or had "
+            "failed. For three seconds at most a text waits so for a font whose face does not say otherwise."
+        ),
+        advice=(
+            "Give the font's face font-display: swap or optional, so that the text is shown with another font until "
+            "then. Where a host of fonts writes the face, ask that for it (display=swap)."
+        ),
+        counts=Counts.NEW_VISIT,
+    ),
     FindingId.PAGE_PRECONNECT_MISSING: Entry(
         title="A connection is opened late",
         explanation=(

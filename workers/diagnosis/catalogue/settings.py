@@ -298,6 +298,7 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.PAGE_FONT_LATE: _settings(
         html='<link rel="preload" as="font" type="font/woff2" href="/text.woff2" crossorigin>'
     ),
+    FindingId.PAGE_TEXT_HIDDEN: _settings(html="<style>@font-face { …; font-display: swap }</style>"),
     FindingId.PAGE_LCP_HELD: _settings(html='<script src="/app.js" defer></script>'),
     FindingId.PAGE_UNCOMPRESSED: _settings(
         nginx="gzip on; gzip_vary on; gzip_proxied any;\n" + "\n    ".join(("gzip_types", *_TEXTS)) + ";",

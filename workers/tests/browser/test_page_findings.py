@@ -68,6 +68,12 @@ CASES = {
         f"<link rel=preload as=font href=/f.woff2 crossorigin>{FACE}", f_woff2=FONT
     ),
     "a font that is swapped late": healthy(FACE, f_woff2=FONT),
+    "fonts of which one is swapped, and the other may be nobody's": healthy(
+        f"{FACE}<style>@font-face {{ font-family: G; src: url(/g.woff2) }} i {{ font-family: G }}</style>",
+        f"{TEXT}<i>x</i>",
+        f_woff2=FONT,
+        g_woff2=FONT,
+    ),
     "async, deferred and module scripts": healthy(
         "<script async src=/a.js></script><script defer src=/b.js></script><script type=module src=/c.js></script>",
         a_js=script(),

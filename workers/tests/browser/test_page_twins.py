@@ -49,6 +49,12 @@ _FACE = b"@font-face { font-family: F; src: url(%s/f.woff2) } body { font-family
 _FONT = Slow(body=b"x" * 3000, kind="font/woff2", think_s=0.1, headers=(*KEPT, ("Access-Control-Allow-Origin", "*")))
 
 
+def _faced(display: str) -> str:
+    """Styles of the document itself, whose font is shown so."""
+    face = f"font-family: F; src: url(/f.woff2); font-display: {display}"
+    return f"<style>@font-face {{ {face} }} body {{ font-family: F }}</style>"
+
+
 def _lettered(head: str, host: bytes) -> dict[str, Slow]:
     """A page whose slow style sheet names a font of some host."""
     return {
@@ -188,6 +194,12 @@ PAIRS = {
         repaired=_lettered("", b""),
         paint=_lcp,
         handshake_s=0.2,
+    ),
+    "a text that is hidden until its font has come": Pair(
+        id=FindingId.PAGE_TEXT_HIDDEN,
+        faulty={"/": html(_faced("auto")), "/f.woff2": replace(_FONT, think_s=0.4)},
+        repaired={"/": html(_faced("swap")), "/f.woff2": replace(_FONT, think_s=0.4)},
+        paint=_lcp,
     ),
     "a redirect": Pair(
         id=FindingId.HTTP_REDIRECT_COST,
