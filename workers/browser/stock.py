@@ -18,6 +18,7 @@ from typing import Any
 from workers.measurement.captures_page import BodySeen, DevToolsEvent, PictureSeen, TextSeen
 from workers.measurement.compute.blocking import blocking_of
 from workers.measurement.compute.shown import body_of
+from workers.measurement.compute.standing import stands_in
 from workers.measurement.page_view import MAX_HINTS, MAX_PICTURES, MAX_TEXTS
 from workers.measurement.waterfall import Blocking
 from workers.measurement.web_address import host_of
@@ -53,15 +54,18 @@ class Stock:
 
 async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> Stock:
     """Of a page that stands as it has loaded; `events` are those of its load."""
-    document = await _document(ask, main_frame)
+    document, text = await _document(ask, main_frame), ""
     blocking = tuple(_words(document.get("blocking")))
     is_held = bool(blocking) or any(_may_block(params) for params in _sent(main_frame, events))
+    waits = told if isinstance(told := document.get("waits"), bool) else None
+    if is_held or waits:
+        text = await _source(ask, main_frame, events)
     return Stock(
         pictures=tuple(_pictures(document.get("pictures")))[:MAX_PICTURES],
         texts=await _texts(ask, main_frame, events),
         hints=_hosts(document.get("hints")),
-        text_waits=waits if isinstance(waits := document.get("waits"), bool) else None,
-        body=await _body(ask, main_frame, events, _words(document.get("hiding"))) if is_held else None,
+        text_waits=await asyncio.to_thread(_stands, text, document.get("text")) if waits is True else waits,
+        body=await asyncio.to_thread(body_of, text, _words(document.get("hiding"))) if is_held and text else None,
         blocking=blocking,
     )
 
@@ -98,16 +102,25 @@ def _sent(main_frame: str, events: Sequence[DevToolsEvent]) -> list[Mapping[str,
     return [params for method, params in events if method == _SENT and params.get("frameId") == main_frame]
 
 
-async def _body(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent], hiding: Sequence[str]) -> BodySeen | None:
-    """Of the last document of the top frame. `hiding` are the selectors of what its style sheets hide."""
+async def _source(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> str:
+    """Of the last document of the top frame."""
     sent = _sent(main_frame, events)
     documents = [str(params["requestId"]) for params in sent if params.get("requestId") == params.get("loaderId")]
     if not documents:
-        return None
+        return ""
     answer = await ask("Network.getResponseBody", {"requestId": documents[-1]})
     if answer is None or answer.get("base64Encoded"):
-        return None
-    return await asyncio.to_thread(body_of, str(answer.get("body", "")), hiding)
+        return ""
+    return str(answer.get("body", ""))
+
+
+def _stands(source: str, told: object) -> bool | None:
+    """True where the largest text stood in the document as it came; else nobody knows since when it would be shown."""
+    match told:
+        case {"words": str(words), "tags": [*tags]}:
+            within = [tuple(map(str, tag)) for tag in tags if isinstance(tag, list) and len(tag) == 3]
+            return stands_in(source, words, [(name, of, style) for name, of, style in within]) or None
+    return None
 
 
 def _may_block(params: Mapping[str, Any]) -> bool:

@@ -44,6 +44,15 @@
   // A text is shown in its own font alone, for three seconds, unless the font's face says otherwise.
   const used = [...document.fonts].slice(0, 1000).filter((face) => face.status !== "unloaded");
   const waits = used.length ? used.every((face) => face.display === "auto" || face.display === "block") : null;
+  // The largest text, where no style sheet that is readable may have hidden it until a script came; and what it lies in.
+  const observer = new PerformanceObserver(() => {});
+  observer.observe({ type: "largest-contentful-paint", buffered: true });
+  const largest = observer.takeRecords().at(-1);
+  observer.disconnect();
+  const within = [];
+  for (let element = largest?.url ? null : largest?.element; element; element = element.parentElement) {
+    within.push(element);
+  }
   const hiding = [];
   const hides = (style) => style.opacity === "0" || style.visibility === "hidden" || style.display === "none";
   // Of a sheet, or of a rule that holds others: as far as its media are those of this page.
@@ -55,7 +64,27 @@
     }
   };
   const rules = [...document.styleSheets].slice(0, 200).flatMap(readable).slice(0, 20000);
+  const faint = (style) => hides(style) || style.animationName || style.animation || style.clipPath;
+  // What a rule speaks of, whatever it must lie in.
+  const lastOf = (selector) => selector.trim().split(/[\s>+~]+(?![^(]*\))/).at(-1);
+  const mayMatch = (selector) => within.some((element) => element.matches(lastOf(selector)));
+  const veils = (rule) => {
+    try {
+      return faint(rule.style) && rule.selectorText.split(/,(?![^(]*\))/).some(mayMatch);
+    } catch {
+      return true;
+    }
+  };
+  const hidden = (sheet) => {
+    try {
+      return !sheet.cssRules;
+    } catch {
+      return true;
+    }
+  };
+  let veiled = [...document.styleSheets].some(hidden);
   for (const rule of rules) {
+    veiled ||= Boolean(rule.selectorText) && veils(rule);
     if (!rule.selectorText) {
       rules.push(...readable(rule.styleSheet ?? rule).slice(0, 20000 - rules.length));
     } else if (/html|body|root|\*/.test(rule.selectorText) && hides(rule.style)) {
@@ -66,5 +95,13 @@
     .getEntriesByType("resource")
     .filter((entry) => entry.initiatorType === "link" && entry.renderBlockingStatus === "blocking")
     .map((entry) => entry.name.slice(0, 4096));
-  return { pictures, hints, waits, hiding: hiding.slice(0, 1000), blocking: blocking.slice(0, 200) };
+  const text = waits && !veiled && within.length && {
+    words: within[0].textContent.replace(/\s+/g, " ").trim().slice(0, 80),
+    tags: within.map((element) => [
+      element.localName,
+      element.getAttribute("class") ?? "",
+      (element.getAttribute("style") ?? "") + (element.hasAttribute("hidden") ? " hidden" : ""),
+    ]),
+  };
+  return { pictures, hints, waits, text, hiding: hiding.slice(0, 1000), blocking: blocking.slice(0, 200) };
 })();

@@ -74,6 +74,16 @@ CASES = {
         f_woff2=FONT,
         g_woff2=FONT,
     ),
+    "text that a script shows when its font has come": healthy(
+        FACE.replace("; font-display: swap", "") + "<style>h1 { opacity: 0 }</style>",
+        "<h1>Hi</h1><script>document.fonts.ready.then(() => document.querySelector('h1').style.opacity = 1)</script>",
+        f_woff2=FONT,
+    ),
+    "text that a clock adds before its font has come": healthy(
+        FACE.replace("; font-display: swap", ""),
+        "<p>x</p><script>setTimeout(() => document.body.insertAdjacentHTML('beforeend', '<h1>A</h1>'), 150)</script>",
+        f_woff2=FONT,
+    ),
     "async, deferred and module scripts": healthy(
         "<script async src=/a.js></script><script defer src=/b.js></script><script type=module src=/c.js></script>",
         a_js=script(),

@@ -1,0 +1,46 @@
+"""Whether a text stood in a document as it came, in elements that nothing has changed since: then no script made it or
+showed it later.
+"""
+
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from typing import ClassVar
+
+# The local name of an element, its class, and its style with a word where it is hidden.
+Tag = tuple[str, str, str]
+MAX_CHARS = 1_000_000
+HIDDEN = " hidden"
+
+
+def stands_in(html: str, words: str, tags: Sequence[Tag]) -> bool:
+    """`words` are the beginning of the text, `tags` its element and what that lies in."""
+    reader = _Reader()
+    reader.feed(html[:MAX_CHARS])
+    reader.close()
+    text = " ".join("".join(reader.texts).split())
+    implied = {(name, "", "") for name in ("html", "body") if name not in {tag[0] for tag in reader.tags}}
+    return bool(words) and words in text and {*tags} <= reader.tags | implied
+
+
+class _Reader(HTMLParser):
+    _ASIDE: ClassVar = frozenset({"script", "style", "template", "noscript", "title"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[Tag] = set()
+        self.texts: list[str] = []
+        self._aside: str | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = {name: value or "" for name, value in reversed(attrs)}
+        self.tags.add((tag, told.get("class", ""), told.get("style", "") + (HIDDEN if "hidden" in told else "")))
+        if self._aside is None and tag in self._ASIDE:
+            self._aside = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == self._aside:
+            self._aside = None
+
+    def handle_data(self, data: str) -> None:
+        if self._aside is None:
+            self.texts.append(data)
