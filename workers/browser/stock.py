@@ -117,9 +117,9 @@ async def _source(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) ->
 def _stands(source: str, told: object) -> bool | None:
     """True where the largest text stood in the document as it came; else nobody knows since when it would be shown."""
     match told:
-        case {"words": str(words), "tags": [*tags]}:
+        case {"words": str(words), "tags": [*tags], "styles": int(styles)}:
             within = [tuple(map(str, tag)) for tag in tags if isinstance(tag, list) and len(tag) == 3]
-            return stands_in(source, words, [(name, of, style) for name, of, style in within]) or None
+            return stands_in(source, words, [(name, of, style) for name, of, style in within], styles) or None
     return None
 
 

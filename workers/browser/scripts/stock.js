@@ -82,7 +82,7 @@
       return true;
     }
   };
-  let veiled = [...document.styleSheets].some(hidden);
+  let veiled = !waits || [...document.styleSheets].some(hidden);
   for (const rule of rules) {
     veiled ||= Boolean(rule.selectorText) && veils(rule);
     if (!rule.selectorText) {
@@ -95,8 +95,9 @@
     .getEntriesByType("resource")
     .filter((entry) => entry.initiatorType === "link" && entry.renderBlockingStatus === "blocking")
     .map((entry) => entry.name.slice(0, 4096));
-  const text = waits && !veiled && within.length && {
+  const text = !veiled && within.length > 0 && {
     words: within[0].textContent.replace(/\s+/g, " ").trim().slice(0, 80),
+    styles: document.querySelectorAll("style").length,
     tags: within.map((element) => [
       element.localName,
       element.getAttribute("class") ?? "",

@@ -12,14 +12,16 @@ MAX_CHARS = 1_000_000
 HIDDEN = " hidden"
 
 
-def stands_in(html: str, words: str, tags: Sequence[Tag]) -> bool:
-    """`words` are the beginning of the text, `tags` its element and what that lies in."""
+def stands_in(html: str, words: str, tags: Sequence[Tag], styles: int) -> bool:
+    """`words` are the beginning of the text, `tags` its element and what that lies in. Of the styles in the document
+    so many are left: what was taken away may have hidden it."""
     reader = _Reader()
     reader.feed(html[:MAX_CHARS])
     reader.close()
     text = " ".join("".join(reader.texts).split())
     implied = {(name, "", "") for name in ("html", "body") if name not in {tag[0] for tag in reader.tags}}
-    return bool(words) and words in text and {*tags} <= reader.tags | implied
+    stood = bool(words) and words in text and reader.styles <= styles
+    return stood and {*tags} <= reader.tags | implied
 
 
 class _Reader(HTMLParser):
@@ -29,11 +31,14 @@ class _Reader(HTMLParser):
         super().__init__()
         self.tags: set[Tag] = set()
         self.texts: list[str] = []
+        self.styles = 0
         self._aside: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         told = {name: value or "" for name, value in reversed(attrs)}
         self.tags.add((tag, told.get("class", ""), told.get("style", "") + (HIDDEN if "hidden" in told else "")))
+        if self._aside is None and tag == "style":
+            self.styles += 1
         if self._aside is None and tag in self._ASIDE:
             self._aside = tag
 

@@ -13,12 +13,12 @@ MAIN: Tag = ("main", "", "color: red")
 
 
 def test_a_text_of_the_document_stands_in_it_where_nothing_has_changed() -> None:
-    assert stands_in(HTML, "Hello & welcome", (("h1", "", ""), MAIN, *ROOT))
+    assert stands_in(HTML, "Hello & welcome", (("h1", "", ""), MAIN, *ROOT), 0)
 
 
 @pytest.mark.parametrize("words", ["Made", "None", "Title", "Hello there", ""])
 def test_what_a_script_makes_stands_nowhere(words: str) -> None:
-    assert not stands_in(HTML, words, (("h1", "", ""), MAIN, *ROOT))
+    assert not stands_in(HTML, words, (("h1", "", ""), MAIN, *ROOT), 0)
 
 
 @pytest.mark.parametrize(
@@ -32,12 +32,19 @@ def test_what_a_script_makes_stands_nowhere(words: str) -> None:
     ],
 )
 def test_what_a_script_changed_may_have_been_shown_by_it(changed: tuple[Tag, ...]) -> None:
-    assert not stands_in(HTML, "Hello & welcome", changed)
+    assert not stands_in(HTML, "Hello & welcome", changed, 0)
 
 
 def test_what_was_hidden_and_is_not_any_more_was_shown_later() -> None:
-    assert not stands_in(HTML, "Later", (("p", "", ""), ("div", "", ""), *ROOT))
+    assert not stands_in(HTML, "Later", (("p", "", ""), ("div", "", ""), *ROOT), 0)
+
+
+def test_styles_that_were_taken_away_may_have_hidden_it() -> None:
+    html = "<style>h1 { opacity: 0 }</style><noscript><style>h1 { opacity: 1 }</style></noscript><h1>Hello</h1>"
+    within: tuple[Tag, ...] = (("h1", "", ""), ("body", "", ""), ("html", "", ""))
+    assert stands_in(html, "Hello", within, 1)
+    assert not stands_in(html, "Hello", within, 0)
 
 
 def test_a_root_and_a_body_need_no_tags() -> None:
-    assert stands_in("<p>Hello", "Hello", (("p", "", ""), ("body", "", ""), ("html", "", "")))
+    assert stands_in("<p>Hello", "Hello", (("p", "", ""), ("body", "", ""), ("html", "", "")), 0)
