@@ -8,7 +8,7 @@ from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, header, told
 from workers.diagnosis.page_hosts import trip_us
 from workers.diagnosis.page_line import load_of, sooner_by_fewer_us
-from workers.diagnosis.page_pauses import flow_rate, pauses_of
+from workers.diagnosis.page_pauses import flow_rate
 from workers.diagnosis.page_queue import Queues
 from workers.diagnosis.page_rendering import FILES_NAMED, named
 from workers.diagnosis.slow_start import coming_us, further_flights, line_rate
@@ -132,13 +132,13 @@ def download_gain_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
 
 
 def _flow_rate(case: PageCase, row: Request) -> float:
-    """The share that a row had of what its connection brought between pauses; 0 where nothing of it came."""
-    loads = {one.number: load for one in case.rows if one.connection == row.connection and (load := load_of(one))}
-    own = loads.get(row.number)
-    if own is None:
+    """The share that a row had of what its connection brought between pauses; 0 where there were none."""
+    own, pauses = load_of(row), case.pauses_of(row)
+    if own is None or not pauses:
         return 0.0
-    came = sum(load.bytes_in(own.span) for load in loads.values())
-    return flow_rate(came, own.span, pauses_of(case, row)) * own.size_bytes / came
+    loads = (load for one in case.rows if one.connection == row.connection and (load := load_of(one)))
+    came = sum(load.bytes_in(own.span) for load in loads)
+    return flow_rate(came, own.span, pauses) * own.size_bytes / came
 
 
 def _best_rate(case: PageCase, row: Request) -> float:
@@ -163,7 +163,7 @@ def _sooner_us(case: PageCase, row: Request, gained: Mapping[int, int | None]) -
     stood still, as its server had no more of it, brought before that comes no later for its bytes."""
     fewer = {number: saved for number, saved in gained.items() if saved}
     rows = [one for one in case.page.waterfall.requests if host_of(one.url) == host_of(row.url)]
-    by_all_us = sooner_by_fewer_us(row, rows, fewer, trip_us(case.connection_of(row)), pauses_of(case, row))
+    by_all_us = sooner_by_fewer_us(row, rows, fewer, trip_us(case.connection_of(row)), case.pauses_of(row))
     gained_us = max(download_gain_us(case, row, fewer.get(row.number, 0)), by_all_us)
     came_on_us = case.page.came_on_us if row.number == case.page.document else None
     return gained_us if came_on_us is None else min(gained_us, max(0, (row.timing.end_us or 0) - came_on_us))

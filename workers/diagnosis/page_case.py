@@ -8,7 +8,8 @@ from functools import cached_property
 from workers.diagnosis.page_hosts import opening_us, ready_us, waited_us
 from workers.diagnosis.page_largest_paint import LargestPaint
 from workers.diagnosis.page_paths import PaintPath, shows_nothing
-from workers.measurement.connection import Connection
+from workers.diagnosis.page_pauses import idle_pauses
+from workers.measurement.connection import Connection, Pause
 from workers.measurement.domains import cdn_of_name, registrable
 from workers.measurement.finding import (
     Confidence,
@@ -49,6 +50,14 @@ class PageCase:
     def rows(self) -> tuple[Request, ...]:
         """What the page itself asked the network for, and got."""
         return tuple(row for row in self.page.waterfall.requests if is_answered(row))
+
+    @cached_property
+    def _pauses(self) -> dict[int, tuple[Pause, ...]]:
+        return idle_pauses(self.page.waterfall)
+
+    def pauses_of(self, row: Request) -> tuple[Pause, ...]:
+        """When nothing came over its connection, nor over another one."""
+        return self._pauses.get(row.connection or 0, ())
 
     @cached_property
     def paint(self) -> PaintPath:

@@ -2,13 +2,14 @@
 they flow, and a pause of whatever cause is none of their doing."""
 
 import math
-from collections.abc import Iterable, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import islice, takewhile
 
-from workers.diagnosis.page_case import PageCase
-from workers.diagnosis.spans import covered_us, overlaps, within
+from workers.diagnosis.spans import merged, overlaps, within
 from workers.measurement.connection import Pause
 from workers.measurement.timing import Span
-from workers.measurement.waterfall import Request
+from workers.measurement.waterfall import Waterfall
 
 # Of a line that had something else to bring for so much of a pause nobody knows that it stood still.
 _IDLE = 0.5
@@ -16,17 +17,23 @@ _IDLE = 0.5
 _MOST = 0.75
 
 
-def pauses_of(case: PageCase, row: Request) -> tuple[Pause, ...]:
-    """Those of a row's connection while nothing came over another one either. Empty where nobody looked."""
-    connection = case.connection_of(row)
-    if connection is None or not connection.pauses:
-        return ()
-    others = [one.timing.download for one in case.rows if one.connection != row.connection and one.timing.download]
-    return tuple(one for one in connection.pauses if _is_idle(one.span, others))
+def idle_pauses(waterfall: Waterfall) -> dict[int, tuple[Pause, ...]]:
+    """By the number of each connection its pauses in which nothing came over another one either; none where nobody
+    looked."""
+    coming = [(one.connection, one.timing.download) for one in waterfall.requests if one.timing.download]
+    found: dict[int, tuple[Pause, ...]] = {}
+    for connection in waterfall.connections:
+        if connection.pauses:
+            others = merged(download for number, download in coming if number != connection.number)
+            found[connection.number] = tuple(one for one in connection.pauses if _is_idle(one.span, others))
+    return found
 
 
-def _is_idle(pause: Span, others: Iterable[Span]) -> bool:
-    return covered_us(within(one, pause) for one in others if overlaps(one, pause)) < _IDLE * pause.duration_us
+def _is_idle(pause: Span, others: Sequence[Span]) -> bool:
+    """`others` lie behind one another."""
+    first = max(0, bisect_right(others, pause.start_us, key=lambda one: one.start_us) - 1)
+    near = takewhile(lambda one: one.start_us < pause.end_us, islice(others, first, None))
+    return sum(within(one, pause).duration_us for one in near if overlaps(one, pause)) < _IDLE * pause.duration_us
 
 
 def flow_rate(size_bytes: float, span: Span, pauses: Sequence[Pause]) -> float:

@@ -1,7 +1,6 @@
 """Stretches of time, and how they lie to each other."""
 
 from collections.abc import Iterable
-from itertools import accumulate, chain
 
 from workers.measurement.timing import Span
 
@@ -15,10 +14,17 @@ def within(one: Span, other: Span) -> Span:
     return Span(start_us=max(one.start_us, other.start_us), end_us=min(one.end_us, other.end_us))
 
 
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """When it was any of these, in order; what touches is one."""
+    found: list[Span] = []
+    for span in sorted(spans, key=lambda span: span.start_us):
+        if found and span.start_us <= found[-1].end_us:
+            found[-1] = Span(start_us=found[-1].start_us, end_us=max(found[-1].end_us, span.end_us))
+        else:
+            found.append(span)
+    return found
+
+
 def covered_us(spans: Iterable[Span]) -> int:
     """How long it was any of these."""
-    ordered = sorted(spans, key=lambda span: span.start_us)
-    until = accumulate(chain([0], (span.end_us for span in ordered)), max)
-    return sum(
-        max(0, span.end_us - max(span.start_us, before_us)) for span, before_us in zip(ordered, until, strict=False)
-    )
+    return sum(span.duration_us for span in merged(spans))

@@ -9,7 +9,7 @@ import pytest
 from workers.diagnosis.page_case import PageCase
 from workers.diagnosis.page_hosts import trip_us
 from workers.diagnosis.page_line import sooner_by_fewer_us
-from workers.diagnosis.page_pauses import flow_rate, pauses_of
+from workers.diagnosis.page_pauses import flow_rate
 from workers.measurement.connection import Connection, Pause
 from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement
@@ -98,12 +98,12 @@ def test_while_another_connection_had_the_line_it_did_not_stand_still(
     own = style(2, 320, 700, first_ms=400)
     other = row(3, ResourceType.IMAGE, 320, end_ms, first_ms=begin_ms, connection=connection)
     page = over(of_80_ms(pause(480, 560)), sketch(own, other, fcp_ms=720))
-    assert bool(pauses_of(PageCase(page=page, own=bool), own)) is is_idle
+    assert bool(PageCase(page=page, own=bool).pauses_of(own)) is is_idle
 
 
 def test_where_nobody_looked_all_of_the_time_may_be_the_lines() -> None:
     own = style(2, 320, 700, first_ms=400)
-    assert pauses_of(PageCase(page=sketch(own, fcp_ms=720), own=bool), own) == ()
+    assert PageCase(page=sketch(own, fcp_ms=720), own=bool).pauses_of(own) == ()
     assert flow_rate(20_000, span(100, 300), ()) == 0.1
 
 
