@@ -162,8 +162,8 @@ def _sooner_us(case: PageCase, row: Request, gained: Mapping[int, int | None]) -
     """For its own bytes that do not come, or for those of all that came of its host meanwhile. What a document that
     stood still, as its server had no more of it, brought before that comes no later for its bytes."""
     fewer = {number: saved for number, saved in gained.items() if saved}
-    rows = [one for one in case.page.waterfall.requests if host_of(one.url) == host_of(row.url)]
-    by_all_us = sooner_by_fewer_us(row, rows, fewer, trip_us(case.connection_of(row)), case.pauses_of(row))
+    beside = case.rows_by_host[host_of(row.url)]
+    by_all_us = sooner_by_fewer_us(row, beside, fewer, trip_us(case.connection_of(row)), case.pauses_of(row))
     gained_us = max(download_gain_us(case, row, fewer.get(row.number, 0)), by_all_us)
     came_on_us = case.page.came_on_us if row.number == case.page.document else None
     return gained_us if came_on_us is None else min(gained_us, max(0, (row.timing.end_us or 0) - came_on_us))

@@ -52,6 +52,14 @@ class PageCase:
         return tuple(row for row in self.page.waterfall.requests if is_answered(row))
 
     @cached_property
+    def rows_by_host(self) -> dict[str, list[Request]]:
+        """All of them, also what came to nothing."""
+        found: dict[str, list[Request]] = {}
+        for row in self.page.waterfall.requests:
+            found.setdefault(host_of(row.url), []).append(row)
+        return found
+
+    @cached_property
     def _pauses(self) -> dict[int, tuple[Pause, ...]]:
         return idle_pauses(self.page.waterfall)
 
