@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from backend.analysis.changepoints import MIN_SEGMENT, changepoints, normal_scores, partition
 from backend.analysis.noise import Floats
-from backend.analysis.onset import Rounds, onset
+from backend.analysis.onset import MAX_ROUNDS, Onset, Rounds, Samples, by_samples, onset, rounds
 
 numbers = st.lists(st.floats(min_value=0, max_value=1e6), max_size=120)
 
@@ -53,6 +53,21 @@ def test_noise_that_drifts_slowly_has_no_change_points() -> None:
             slow[index] = 0.67 * slow[index - 1] + 0.74 * fresh
         found += len(changepoints((0.84 * random.normal(size=1000) + 0.55 * slow).tolist()))
     assert found <= 2
+
+
+@pytest.mark.parametrize(("count", "memory", "fresh_part"), [(60, 0.67, 0.0), (200, 0.9, 1.0)])
+def test_slow_noise_of_a_short_series_is_hardly_ever_taken_for_a_change(
+    count: int, memory: float, fresh_part: float
+) -> None:
+    """As long as changes are not clear, slow noise is estimated as if there were none: around them it looks small."""
+    random = np.random.default_rng(1)
+    found = 0
+    for _ in range(20):
+        slow = np.zeros(count)
+        for index, fresh in enumerate(random.normal(size=count)):
+            slow[index] = memory * slow[index - 1] + (1 - memory**2) ** 0.5 * fresh
+        found += len(changepoints((slow + fresh_part * random.normal(size=count)).tolist()))
+    assert found <= 5
 
 
 def test_several_steps_are_all_found() -> None:
@@ -145,3 +160,45 @@ def test_a_few_very_slow_runs_did_not_begin_with_a_small_rise_hours_ago() -> Non
     series = Rounds(np.arange(means.size, dtype=np.float64), means, np.ones(means.size))
     assert onset(series, variance=1.0).at == 236
     assert onset(Rounds(series.times[:-4], means[:-4], series.weights[:-4]), variance=1.0).at == 200
+
+
+def test_a_level_began_with_the_last_rise_to_it_however_much_there_was_before() -> None:
+    levels = np.concatenate((np.zeros(100), np.full(100, 2.0), np.full(20, 3.5)))
+    means = levels + 0.3 * np.random.default_rng(1).normal(size=levels.size)
+    series = Rounds(np.arange(means.size, dtype=np.float64), means, np.ones(means.size))
+    assert onset(series, variance=0.1).at == 200
+
+
+def test_part_of_the_way_back_is_not_where_a_rise_began() -> None:
+    levels = np.concatenate((np.zeros(100), np.full(100, 3.0), np.full(20, 1.5)))
+    means = levels + 0.3 * np.random.default_rng(1).normal(size=levels.size)
+    series = Rounds(np.arange(means.size, dtype=np.float64), means, np.ones(means.size))
+    assert onset(series, variance=0.1).at == 100
+
+
+@pytest.mark.parametrize(
+    ("rough", "told"),
+    [
+        ((150, 145, 155), (152, 145, 155)),
+        ((150, 148, 150), (152, 148, 152)),
+        ((155, 154, 158), (152, 152, 158)),
+    ],
+)
+def test_by_single_samples_a_change_begins_with_the_first_of_them_within_what_rounds_say_or_beside_it(
+    rough: tuple[int, int, int], told: tuple[int, int, int]
+) -> None:
+    """In minutes: when, at the earliest, at the latest."""
+    times: Floats = np.arange(300, dtype=np.float64) * 60
+    deviations = np.where(times >= 152 * 60, 2.5, 0.0) + 0.3 * np.random.default_rng(1).normal(size=times.size)
+    samples = Samples(times, deviations, np.ones(times.size))
+    seen = by_samples(Onset(*(60.0 * one for one in rough)), samples, interval_s=300, variance=0.1)
+    assert seen == Onset(*(60.0 * one for one in told))
+
+
+@pytest.mark.parametrize(("minutes", "width_s"), [(1_440, 60), (1_442, 120), (2_880, 120), (4_300, 180)])
+def test_rounds_are_as_long_as_the_interval_unless_there_would_be_too_many(minutes: int, width_s: int) -> None:
+    times: Floats = np.arange(minutes, dtype=np.float64) * 60
+    series = rounds(Samples(times, np.ones(minutes), np.ones(minutes)), interval_s=60)
+    assert set(np.diff(series.times)) == {width_s}
+    assert series.times.size <= MAX_ROUNDS
+    assert series.weights.sum() == minutes
