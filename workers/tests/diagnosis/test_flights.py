@@ -142,6 +142,56 @@ def test_a_round_trip_is_one_within_fifteen_percent(us: int, near: bool) -> None
     assert Ruler(rtt_us=80_000, mss=1448).near(us) is near
 
 
+@pytest.mark.parametrize(
+    ("ms", "again", "twice"),
+    [
+        (100, True, False),
+        (165, False, False),
+        (200, True, False),
+        (240, False, False),
+        (300, True, False),
+        (360, False, False),
+        (400, True, False),
+        (450, False, False),
+        (540, False, False),
+        (570, False, True),
+        (660, False, True),
+        (750, False, True),
+        (780, False, False),
+    ],
+)
+def test_a_last_segment_is_sent_again_by_its_probe_or_by_its_timer_and_then_by_one_of_twice_as_long(
+    ms: int, again: bool, twice: bool
+) -> None:
+    """After two round trips, and 200 ms more where it was alone; else after three, or 200 ms beyond one."""
+    ruler = Ruler(rtt_us=100_000, mss=1448)
+    assert ruler.may_be_repeated(1_000 * ms) is again
+    assert ruler.may_be_repeated_twice(1_000 * ms) is twice
+
+
+@pytest.mark.parametrize(
+    ("rtt_ms", "jitter_ms", "off_ms", "exact", "may_be"),
+    [
+        (20, 0, 0.9, True, True),
+        (20, 0, 1.1, False, False),
+        (300, 0, -5.9, True, True),
+        (300, 0, 6.1, False, False),
+        (100, 20, -19, False, True),
+        (100, 20, 39, False, True),
+        (100, 20, -21, False, False),
+        (100, 20, 41, False, False),
+        (100, 31, 20, False, False),
+    ],
+)
+def test_exactly_a_round_trip_is_what_clocks_and_a_way_that_is_fairly_steady_make_of_one(
+    rtt_ms: int, jitter_ms: int, off_ms: float, exact: bool, may_be: bool
+) -> None:
+    """A way on which round trips differ by a good part of one has no such thing."""
+    ruler = Ruler(rtt_us=1_000 * rtt_ms, mss=1448, jitter_us=1_000 * jitter_ms)
+    us = 1_000 * (rtt_ms + off_ms)
+    assert (ruler.is_exact(us), ruler.may_be_exact(us)) == (exact, may_be)
+
+
 def test_a_late_clock_of_our_own_proves_nothing() -> None:
     evidence = deep(FAR, PAGE)
     late = replace(

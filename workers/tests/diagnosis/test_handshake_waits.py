@@ -10,7 +10,7 @@ from workers.measurement.evidence import Direction, ProbeEvidence, TcpState, Tri
 from workers.measurement.finding import Confidence, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, facts, found, left_open
-from workers.tests.diagnosis.path import Path
+from workers.tests.diagnosis.path import MSS, Path
 from workers.tests.diagnosis.postponing import postponed
 from workers.tests.diagnosis.servers import Server, deep
 
@@ -176,6 +176,17 @@ def test_a_window_of_two_that_waits_for_a_late_acknowledgement_is_no_stall() -> 
     evidence = deep(slow, replace(PAGE, handshake_bytes=4_776, stall=(700, 100_000)))
     told = found(RULES, evidence)
     assert told[Id.TLS_HANDSHAKE_STALL].saving_us == pytest.approx(100_000, rel=0.03)
+
+
+@pytest.mark.parametrize("pause_ms", [145, 300])
+@pytest.mark.parametrize("iw", [3, 4])
+def test_behind_a_full_window_whose_segments_are_acknowledged_at_once_a_late_rest_is_a_stall(
+    iw: int, pause_ms: int
+) -> None:
+    """No client delays its acknowledgement of two full segments in a row: as late as that is the server alone."""
+    stalls = Server(body_bytes=20_000, handshake_bytes=9_000, stall=(iw * MSS, 1_000 * pause_ms))
+    told = found(handshakes.RULES, deep(Path(rtt_ms=100, iw=iw), stalls))
+    assert facts(told[Id.TLS_HANDSHAKE_STALL])["bytes_before"] == iw * MSS
 
 
 @pytest.mark.parametrize("share", [0.9, 1.0, 1.1])
