@@ -162,6 +162,36 @@ def test_a_chain_that_fills_window_after_window_costs_each_of_them() -> None:
     assert Id.TLS_CERT_FLUSH_STALL not in told
 
 
+@pytest.mark.parametrize("after_bytes", [3_000, 8_000, 8 * MSS])
+def test_what_a_server_waits_for_before_its_window_is_full_is_no_cost_of_the_chain(after_bytes: int) -> None:
+    """A round trip may be chance, and more than twice as much follows: no window that has doubled."""
+    stalls = replace(PAGE, handshake_bytes=40_000, stall=(after_bytes, 100_000))
+    evidence = deep(Path(rtt_ms=100), stalls)
+    told = found(RULES, evidence)[Id.TLS_CHAIN_EXCEEDS_IW]
+    assert facts(told)["bytes_before"] != after_bytes
+    assert told.saving_us == pytest.approx(100_000, rel=0.03)
+    assert left_open(RULES, evidence)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.UNSTEADY
+
+
+def test_twice_as_much_behind_a_round_trip_is_no_window_that_grew_where_none_was_full() -> None:
+    """The server rested behind five segments of ten."""
+    evidence = deep(Path(rtt_ms=100), replace(PAGE, handshake_bytes=15 * MSS, stall=(5 * MSS, 100_000)))
+    assert Id.TLS_CHAIN_EXCEEDS_IW not in {*found(RULES, evidence), *left_open(RULES, evidence)}
+    assert left_open(RULES, evidence)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.UNSTEADY
+
+
+@pytest.mark.parametrize(("handshake_bytes", "after_bytes"), [(18_000, 16_000), (24_000, 20_000)])
+def test_a_server_that_stalls_behind_a_full_window_is_told_beside_the_chain(
+    handshake_bytes: int, after_bytes: int
+) -> None:
+    """What is left would have fitted into the window that has grown; it waits for longer than a round trip."""
+    stalls = replace(PAGE, handshake_bytes=handshake_bytes, stall=(after_bytes, 300_000))
+    told = found(RULES, deep(Path(rtt_ms=100), stalls))
+    assert told[Id.TLS_CHAIN_EXCEEDS_IW].saving_us == pytest.approx(100_000, rel=0.03)
+    assert facts(told[Id.TLS_HANDSHAKE_STALL])["bytes_before"] == after_bytes
+    assert told[Id.TLS_HANDSHAKE_STALL].saving_us == pytest.approx(200_000, rel=0.03)
+
+
 def test_packets_of_less_than_a_segment_fill_a_window_too() -> None:
     """As a server's that says ServerHello in one of its own, and the next record in another that is read with it."""
     evidence = deep(Path(rtt_ms=100, iw=9), Server(handshake_bytes=18_400, stall=(133, 0)))
