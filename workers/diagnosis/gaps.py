@@ -165,8 +165,12 @@ class Ruler:
         return size_bytes >= (min(window, USUAL_WINDOW) - spare) * self.mss
 
     def is_old_window(self, size_bytes: int) -> bool:
-        """Whether it is exactly as many full segments as small initial windows have."""
-        return any(abs(size_bytes - window * self.mss) <= _SEGMENT_TOLERANCE_BYTES for window in _OLD_WINDOWS)
+        """Whether it is exactly as many full segments as small initial windows have; never where the server's is known
+        to be larger than any of these."""
+        may_be_old = self.window_segments is None or self.window_segments < USUAL_WINDOW
+        return may_be_old and any(
+            abs(size_bytes - window * self.mss) <= _SEGMENT_TOLERANCE_BYTES for window in _OLD_WINDOWS
+        )
 
     def is_whole(self, size_bytes: int) -> bool:
         """Whether it is nothing but full segments: then more was there to be sent, unless by chance."""

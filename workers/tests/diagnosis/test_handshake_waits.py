@@ -208,6 +208,26 @@ def test_a_window_of_two_that_waits_for_a_late_acknowledgement_is_no_stall() -> 
     assert told[Id.TLS_HANDSHAKE_STALL].saving_us == pytest.approx(100_000, rel=0.03)
 
 
+@pytest.mark.parametrize("segments", [2, 3, 4])
+@pytest.mark.parametrize(("iw", "body_bytes"), [(10, 20_000), (10, 60_000), (20, 150_000)])
+def test_a_rest_behind_what_fills_a_small_window_is_no_full_one_where_the_servers_is_known_to_be_larger(
+    iw: int, body_bytes: int, segments: int
+) -> None:
+    """Its answers stop behind ten segments, or more, of the same connections."""
+    stalls = Server(handshake_bytes=9_000, stall=(segments * MSS, 100_000), body_bytes=body_bytes)
+    evidence = deep(Path(rtt_ms=100, iw=iw), stalls)
+    assert Id.TLS_CHAIN_EXCEEDS_IW not in {*found(RULES, evidence), *left_open(RULES, evidence)}
+    assert left_open(RULES, evidence)[Id.TLS_HANDSHAKE_STALL] is NotJudgedReason.UNSTEADY
+
+
+@pytest.mark.parametrize("handshake_bytes", [2_000, 3_000, 4_776])
+def test_a_window_of_one_packet_is_full_for_as_long_as_its_acknowledgement_is_late(handshake_bytes: int) -> None:
+    slow = Path(rtt_ms=130, iw=1, late_ack_us=40_000)
+    evidence = deep(slow, replace(PAGE, handshake_bytes=handshake_bytes))
+    assert found(RULES, evidence).keys() == {Id.TCP_IW_SMALL}
+    assert left_open(RULES, evidence) == {Id.TLS_CHAIN_EXCEEDS_IW: NotJudgedReason.HIDDEN}
+
+
 @pytest.mark.parametrize("pause_ms", [145, 300])
 @pytest.mark.parametrize("iw", [3, 4])
 def test_behind_a_full_window_whose_segments_are_acknowledged_at_once_a_late_rest_is_a_stall(
