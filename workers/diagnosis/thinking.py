@@ -10,7 +10,9 @@ from statistics import median
 from workers.diagnosis.case import Case, rtt_of
 from workers.diagnosis.flights import (
     RECORD_HEADER_BYTES,
+    Turn,
     answer_turn,
+    packet_time_us,
     records_before,
     shakes_again,
     tickets_before,
@@ -32,6 +34,8 @@ THOUGHTFUL = (
 )
 # A wait for our acknowledgement on a way that is as unsteady as this.
 _UNSTEADY_RTT = (0.85, 1.4)
+# What a server writes at once comes closer than this part of a round trip, and what a narrow link takes.
+_APART_RTT = 0.1
 # When a lost first packet comes: after a round trip at least, and what its sender waits for one that was overtaken.
 _REPAIRED_RTT = (0.95, 1.2)
 
@@ -73,9 +77,10 @@ def think_us(trial: TrialEvidence, exchange: Exchange) -> int | None:
 def first_think_us(trial: TrialEvidence) -> int | None:
     """That of the connection's first request; of the second where the first may have waited for our acknowledgement.
 
-    A server under Nagle's algorithm holds a short answer back until its tickets are acknowledged, and one with a window
-    of two any answer behind tickets and settings, which looks like a round trip of thinking. On the same connection
-    asked again there are none; None where it was not, and where each answer is behind early hints.
+    A server under Nagle's algorithm holds a short answer back until its tickets are acknowledged, or the begin of a
+    large one that is no full packet, and one with a window of two any answer behind tickets and settings, which looks
+    like a round trip of thinking. On the same connection asked again there are none; None where it was not, and where
+    each answer is behind early hints.
     """
     thinks = [(think, one) for one in trial.exchanges[:2] if (think := think_us(trial, one)) is not None]
     free = [think for think, exchange in thinks if not _may_be_held(trial, exchange, think)]
@@ -128,11 +133,20 @@ def _may_be_held(trial: TrialEvidence, exchange: Exchange, think: int) -> bool:
         return near or ruler.waits_for_ack(think)
     if not tickets_before(trial, exchange):
         return False
-    small = (exchange.head_bytes or 0) + (exchange.body_bytes or 0) < ruler.mss
+    whole = (exchange.head_bytes or 0) + (exchange.body_bytes or 0)
+    turn = answer_turn(trial, exchange, round(_APART_RTT * ruler.rtt_us) + packet_time_us(trial))
+    together = _together_bytes(turn, exchange.first_application_us or 0)
+    small = min(whole, together) < ruler.mss
     # What a narrow link takes for tickets and answer it took for the first packet of the handshake too.
     late_us = think - (lead_us(trial) or 0)
     held = near or ruler.waits_for_ack(think) or ruler.waits_for_ack(late_us)
     return held if small else (near and _may_fill_window(trial, exchange, ruler))
+
+
+def _together_bytes(turn: Turn | None, begun: int) -> int:
+    """What came with the first byte of an answer, up to a pause: a server may write the begin of a page by itself."""
+    flights = () if turn is None else turn.flights
+    return next((one.size_bytes for one in flights if one.end_us >= begun), 0)
 
 
 def _may_fill_window(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> bool:
@@ -146,8 +160,7 @@ def _may_fill_window(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> 
     # Several packets may have been read in one go.
     before = records_before(trial, exchange.sent_us or 0, begun)
     packets = sum(ceil((RECORD_HEADER_BYTES + one.length_bytes) / ruler.mss) for one in before)
-    together = next((one.size_bytes for one in turn.flights if one.end_us >= begun), 0)
-    return packets > 1 and together < (USUAL_WINDOW - 1) * ruler.mss
+    return packets > 1 and _together_bytes(turn, begun) < (USUAL_WINDOW - 1) * ruler.mss
 
 
 def _thinks(trial: TrialEvidence) -> Iterator[int]:

@@ -1,14 +1,17 @@
 """A server that thinks for as long as old clients delay acknowledgements, after its tickets and before its answer."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from workers.diagnosis import answers
 from workers.diagnosis.diagnose import diagnose
 from workers.measurement.evidence import Direction, Exchange, TlsRecord, Transfer, Trial, TrialEvidence
 from workers.measurement.finding import FindingId
+from workers.tests.diagnosis.judging import found
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, connection, probe
+from workers.tests.diagnosis.servers import Server, connection, deep, probe
 
 NAGLE = FindingId.TCP_NAGLE_DELAYED_ACK
 SENT_US = 2_246
@@ -70,3 +73,22 @@ def hinting(trial: TrialEvidence) -> TrialEvidence:
     """What was a head, flushed before the thinking, as early hints: the head itself comes with the page."""
     exchanges = (replace(one, interim=(103,), head_us=one.first_body_us) for one in trial.exchanges)
     return replace(trial, exchanges=tuple(exchanges))
+
+
+@pytest.mark.parametrize("rtt_ms", [160, 230])
+@pytest.mark.parametrize("pause_ms", [270, 300, 500])
+@pytest.mark.parametrize("speaks", [{}, {"tickets_apart": True}, {"version": "TLSv1.2", "settings_bytes": 60}])
+def test_a_small_begin_of_a_large_answer_that_nagle_holds_behind_tickets_or_settings_is_no_thinking(
+    rtt_ms: float, pause_ms: int, speaks: dict[str, Any]
+) -> None:
+    """They are acknowledged a round trip later, and only then a packet follows that is not full."""
+    server = Server(body_bytes=15_000, body_stall=(200, 1_000 * pause_ms), **speaks)
+    told = found(answers.RULES, deep(Path(rtt_ms=rtt_ms, nagle=True), server))
+    assert not {FindingId.HTTP_THINK_TIME, FindingId.HTTP_BUFFERED_RESPONSE} & told.keys()
+
+
+@pytest.mark.parametrize("rtt_ms", [230, 300])
+@pytest.mark.parametrize("after_bytes", [200, 2_000])
+def test_a_server_that_thinks_for_a_round_trip_about_each_large_answer_is_told(rtt_ms: int, after_bytes: int) -> None:
+    server = Server(body_bytes=15_000, body_stall=(after_bytes, 300_000), think_us=(1_000 * rtt_ms,))
+    assert FindingId.HTTP_THINK_TIME in found(answers.RULES, deep(Path(rtt_ms=rtt_ms), server))
