@@ -41,3 +41,11 @@ def test_ends_that_are_held_back_over_both_do(rtt_ms: float) -> None:
 def test_where_nothing_but_http_2_is_spoken_it_is_what_browsers_use(rtt_ms: float) -> None:
     alone = deep(Path(rtt_ms=rtt_ms, nagle=True), OVER_HTTP2, trials=(*DEEP, Trial.HTTP2))
     assert found(transport.RULES, alone)[Id.TCP_NAGLE_DELAYED_ACK].severity is Severity.HIGH
+
+
+@ANYWHERE
+def test_where_nothing_but_http_2_is_spoken_some_of_its_ends_that_come_at_once_spare_no_browser(rtt_ms: float) -> None:
+    way = Path(rtt_ms=rtt_ms, nagle=True)
+    held = [connection(replace(way, seed=seed), OVER_HTTP2, one) for seed, one in enumerate(DEEP)]
+    free = [connection(Path(rtt_ms=rtt_ms, seed=seed), OVER_HTTP2, Trial.HTTP2) for seed in range(3)]
+    assert found(transport.RULES, probe([*held, *free]))[Id.TCP_NAGLE_DELAYED_ACK].severity is Severity.HIGH

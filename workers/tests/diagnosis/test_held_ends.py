@@ -7,7 +7,8 @@ import pytest
 from workers.diagnosis import transport
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
-from workers.tests.diagnosis.judging import found
+from workers.measurement.finding import NotJudgedReason
+from workers.tests.diagnosis.judging import found, left_open
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Connection, Server, connection, deep, probe
 
@@ -64,3 +65,22 @@ def test_a_window_that_grows_by_a_packet_a_round_trip_holds_no_end(
     for more_bytes in range(0, 1_448, 181):
         evidence = deep(path, Server(body_bytes=body_bytes + more_bytes))
         assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, evidence)
+
+
+PIECES = Server(record_bytes=1_400, body_bytes=20_000, trickle=(500, 45_000))
+
+
+def test_whole_records_that_come_a_round_trip_apart_may_be_pieces_of_the_server() -> None:
+    """Nagle's algorithm holds them back as well; but the server rests between them for as long."""
+    evidence = deep(Path(rtt_ms=45, nagle=True), PIECES)
+    assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, evidence)
+    assert left_open(transport.RULES, evidence)[Id.TCP_NAGLE_DELAYED_ACK] is NotJudgedReason.UNSTEADY
+
+
+def test_ends_that_come_at_once_where_we_acknowledge_at_once_leave_nothing_open() -> None:
+    """Whatever those may be that came late where we do not."""
+    way = Path(rtt_ms=45)
+    quick = [connection(way, replace(PIECES, trickle=None)) for _ in range(3)]
+    late = [connection(replace(way, nagle=True), PIECES, Trial.DELAYED_ACK) for _ in range(3)]
+    evidence = probe([*quick, *late])
+    assert Id.TCP_NAGLE_DELAYED_ACK not in {*found(transport.RULES, evidence), *left_open(transport.RULES, evidence)}

@@ -118,8 +118,9 @@ def test_a_connection_that_is_reset_behind_its_handshake_breaks_no_session() -> 
     assert (finding(_BROKEN, reset), left_open(_BROKEN, reset)) == (None, None)
 
 
-def test_where_a_session_was_continued_once_none_are_said_to_be_broken_off() -> None:
+def test_where_a_session_was_continued_once_or_none_was_tried_none_are_said_to_be_broken_off() -> None:
     assert left_open(_BROKEN, broken_off(deep_site(), of=2)) is None
+    assert left_open(_BROKEN, without(deep_site(), Trial.RESUMED)) is None
 
 
 @pytest.mark.parametrize(
