@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from workers.diagnosis import answers, handshakes
+from workers.diagnosis.case import Case
+from workers.diagnosis.late_begins import up_us_per_byte
 from workers.measurement.evidence import Direction, ProbeEvidence, TcpState, Transfer, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
@@ -161,6 +163,15 @@ def test_a_connection_that_lost_packets_does_not_make_the_way_narrow() -> None:
     lossy = replace(trial, transfers=(*trial.transfers, *again), tcp_ended=ended)
     told = found(RULES, replace(evidence, trials=(*evidence.trials[:place], lossy, *evidence.trials[place + 1 :])))
     assert told.keys() & {Id.TLS_HANDSHAKE_STALL, Id.TLS_KEY_COST} == {Id.TLS_HANDSHAKE_STALL}
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("rtt_ms", [80, 230])
+def test_what_a_way_differs_by_is_no_narrow_link_to_the_server(rtt_ms: float, seed: int) -> None:
+    """The larger hello was answered later by chance."""
+    assert up_us_per_byte(Case(evidence=deep(Path(rtt_ms=rtt_ms, jitter=0.2, seed=seed), Server()))) == 0
+    narrow = Path(rtt_ms=rtt_ms, jitter=0.01, seed=seed, up_bytes_s=16_000)
+    assert up_us_per_byte(Case(evidence=deep(narrow, Server()))) == pytest.approx(1e6 / 16_000, rel=0.06)
 
 
 def test_one_handshake_that_began_at_once_says_that_not_each_is_late() -> None:
