@@ -53,8 +53,9 @@ def segment_starts(scores: Floats) -> list[int]:
 _ROUNDS = 4
 # The scores of a series without noise around its levels have none; a change still has to be worth something.
 _LEAST_VARIANCE = 0.01
-# Two halves that do not overlap at all are 2.65 standard deviations of their scores apart; slow noise seldom gets this
-# far (measured: with 2.5 not one false change more, over 60 to 1,000 values of slow noise of several kinds).
+# Two halves that do not overlap at all are 2.65 standard deviations of their scores apart. Slow noise of a few values
+# gets this far as well, and looks like a step to the eye: of a memory of 0.8, 26 % of series of 60 values, 2 % of 300
+# and none of 1,000; of a memory of 0.5, 1.5 % of 60 and none of 120 (measured, 200 series each).
 _CLEAR = 2.5
 
 
