@@ -63,7 +63,8 @@
       return [];
     }
   };
-  const rules = [...document.styleSheets].slice(0, 200).flatMap(readable).slice(0, 20000);
+  const most = { sheets: 200, rules: 20000 };
+  const rules = [...document.styleSheets].slice(0, most.sheets).flatMap(readable).slice(0, most.rules);
   const faint = (style) => hides(style) || style.animationName || style.animation || style.clipPath;
   // What a rule speaks of, whatever it must lie in.
   const lastOf = (selector) => selector.trim().split(/[\s>+~]+(?![^(]*\))/).at(-1);
@@ -82,11 +83,13 @@
       return true;
     }
   };
-  let veiled = !waits || [...document.styleSheets].some(hidden);
+  // What scripts adopt they may change, and nobody sees that they did.
+  const unseen = document.adoptedStyleSheets.length > 0 || document.styleSheets.length > most.sheets;
+  let veiled = !waits || unseen || [...document.styleSheets].some(hidden);
   for (const rule of rules) {
-    veiled ||= Boolean(rule.selectorText) && veils(rule);
+    veiled ||= rule.selectorText ? veils(rule) : Boolean(rule.styleSheet) && hidden(rule.styleSheet);
     if (!rule.selectorText) {
-      rules.push(...readable(rule.styleSheet ?? rule).slice(0, 20000 - rules.length));
+      rules.push(...readable(rule.styleSheet ?? rule).slice(0, most.rules - rules.length));
     } else if (/html|body|root|\*/.test(rule.selectorText) && hides(rule.style)) {
       hiding.push(rule.selectorText.slice(0, 1000));
     }
@@ -95,7 +98,7 @@
     .getEntriesByType("resource")
     .filter((entry) => entry.initiatorType === "link" && entry.renderBlockingStatus === "blocking")
     .map((entry) => entry.name.slice(0, 4096));
-  const text = !veiled && within.length > 0 && {
+  const text = !veiled && rules.length < most.rules && within.length > 0 && {
     words: within[0].textContent.replace(/\s+/g, " ").trim().slice(0, 80),
     styles: document.querySelectorAll("style").length,
     tags: within.map((element) => [

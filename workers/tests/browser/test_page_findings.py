@@ -79,6 +79,13 @@ CASES = {
         "<h1>Hi</h1><script>document.fonts.ready.then(() => document.querySelector('h1').style.opacity = 1)</script>",
         f_woff2=FONT,
     ),
+    "text that styles of a script hide until its font has come": healthy(
+        FACE.replace("; font-display: swap", ""),
+        "<p style='font-family: serif'>x</p><h1>Hi</h1>"
+        "<script>const s = new CSSStyleSheet(); s.replaceSync('h1 { visibility: hidden }');"
+        "document.adoptedStyleSheets = [s]; document.fonts.ready.then(() => s.replaceSync('b { top: 0 }'))</script>",
+        f_woff2=FONT,
+    ),
     "text that a clock adds before its font has come": healthy(
         FACE.replace("; font-display: swap", ""),
         "<p>x</p><script>setTimeout(() => document.body.insertAdjacentHTML('beforeend', '<h1>A</h1>'), 150)</script>",
