@@ -18,7 +18,7 @@ from typing import Any
 from workers.measurement.captures_page import BodySeen, DevToolsEvent, PictureSeen, TextSeen
 from workers.measurement.compute.blocking import blocking_of
 from workers.measurement.compute.shown import body_of
-from workers.measurement.compute.standing import stands_in
+from workers.measurement.compute.standing import Tag, make_tag, stands_in
 from workers.measurement.page_view import MAX_HINTS, MAX_PICTURES, MAX_TEXTS
 from workers.measurement.waterfall import Blocking
 from workers.measurement.web_address import host_of
@@ -118,8 +118,15 @@ def _stands(source: str, told: object) -> bool | None:
     """True where the largest text stood in the document as it came; else nobody knows since when it would be shown."""
     match told:
         case {"words": str(words), "tags": [*tags], "styles": int(styles)}:
-            within = [tuple(map(str, tag)) for tag in tags if isinstance(tag, list) and len(tag) == 3]
-            return stands_in(source, words, [(name, of, style) for name, of, style in within], styles) or None
+            within = [one for each in tags if (one := _tag(each)) is not None]
+            return (len(within) == len(tags) and stands_in(source, words, within, styles)) or None
+    return None
+
+
+def _tag(told: object) -> Tag | None:
+    match told:
+        case [str(name), {**attributes}]:
+            return make_tag(name, {str(key): str(value) for key, value in attributes.items()})
     return None
 
 

@@ -103,8 +103,7 @@
     styles: document.querySelectorAll("style").length,
     tags: within.map((element) => [
       element.localName,
-      element.getAttribute("class") ?? "",
-      (element.getAttribute("style") ?? "") + (element.hasAttribute("hidden") ? " hidden" : ""),
+      Object.fromEntries([...element.attributes].slice(0, 100).map(({ name, value }) => [name, value.slice(0, 500)])),
     ]),
   };
   return { pictures, hints, waits, text, hiding: hiding.slice(0, 1000), blocking: blocking.slice(0, 200) };

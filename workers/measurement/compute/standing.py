@@ -2,14 +2,18 @@
 showed it later.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from typing import ClassVar
 
-# The local name of an element, its class, and its style with a word where it is hidden.
-Tag = tuple[str, str, str]
+# The local name of an element and the beginnings of its attributes, any of which a style may hide it by.
+Tag = tuple[str, frozenset[tuple[str, str]]]
 MAX_CHARS = 1_000_000
-HIDDEN = " hidden"
+_MAX_VALUE_CHARS = 500
+
+
+def make_tag(name: str, attributes: Mapping[str, str]) -> Tag:
+    return name, frozenset((key, value[:_MAX_VALUE_CHARS]) for key, value in attributes.items())
 
 
 def stands_in(html: str, words: str, tags: Sequence[Tag], styles: int) -> bool:
@@ -19,7 +23,7 @@ def stands_in(html: str, words: str, tags: Sequence[Tag], styles: int) -> bool:
     reader.feed(html[:MAX_CHARS])
     reader.close()
     text = " ".join("".join(reader.texts).split())
-    implied = {(name, "", "") for name in ("html", "body") if name not in {tag[0] for tag in reader.tags}}
+    implied = {make_tag(name, {}) for name in ("html", "body") if name not in {own for own, _ in reader.tags}}
     stood = bool(words) and words in text and reader.styles <= styles
     return stood and {*tags} <= reader.tags | implied
 
@@ -35,8 +39,8 @@ class _Reader(HTMLParser):
         self._aside: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        told = {name: value or "" for name, value in reversed(attrs)}
-        self.tags.add((tag, told.get("class", ""), told.get("style", "") + (HIDDEN if "hidden" in told else "")))
+        # Of two of a name the first counts.
+        self.tags.add(make_tag(tag, {name: value or "" for name, value in reversed(attrs)}))
         if self._aside is None and tag == "style":
             self.styles += 1
         if self._aside is None and tag in self._ASIDE:

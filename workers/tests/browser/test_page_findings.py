@@ -86,6 +86,19 @@ CASES = {
         "document.adoptedStyleSheets = [s]; document.fonts.ready.then(() => s.replaceSync('b { top: 0 }'))</script>",
         f_woff2=FONT,
     ),
+    "text that a script takes a cloak from when its font has come": healthy(
+        FACE.replace("; font-display: swap", "") + "<style>[cloak] { visibility: hidden }</style>",
+        "<p style='font-family: serif'>x</p><main cloak><h1>Hi</h1></main><script>document.fonts.ready.then(() => "
+        "document.querySelector('main').removeAttribute('cloak'))</script>",
+        f_woff2=FONT,
+    ),
+    "text that a script unfolds when its font has come": healthy(
+        FACE.replace("; font-display: swap", ""),
+        "<p style='font-family: serif'>x</p><details><summary style='font-family: serif'>x</summary><h1>Hi</h1>"
+        "</details><script>document.fonts.load('1em F').finally(() => document.querySelector('details').open = true)"
+        "</script>",
+        f_woff2=FONT,
+    ),
     "text that a clock adds before its font has come": healthy(
         FACE.replace("; font-display: swap", ""),
         "<p>x</p><script>setTimeout(() => document.body.insertAdjacentHTML('beforeend', '<h1>A</h1>'), 150)</script>",
