@@ -175,8 +175,8 @@ class PageMeasurement:
     `shows_from` where the first thing stands that may be seen, None if all that is ever shown may be made by scripts;
     `words_us` is when the document had come as far as its first words, None where that is not known; `came_on_us` when
     it came on for the last time after it had stood still, None where it never did. `text_waits` says whether the
-    largest text, which stood in the document as it came, stays hidden until any font of the page has come, since none
-    that it used says otherwise; None where there were none, or nobody knows. `only_protocol` is what the browser was
+    largest text, which stood in the document as it came, stays hidden until its fonts have come, since none of their
+    faces says otherwise; None where there were none, or nobody knows. `only_protocol` is what the browser was
     told to speak and nothing else. `diagnosis` is what the agent's rules made of it all at once; of a result that is
     sent its findings have no evidence, which follows from the rest.
     """

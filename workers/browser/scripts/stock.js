@@ -1,5 +1,5 @@
 // What a document tells at the end of its load: an expression, its value is told. Pictures that have more pixels than the
-// page shows of them, the addresses that it asks to connect to ahead, whether text waits for every font of the page, what
+// page shows of them, the addresses that it asks to connect to ahead, whether its largest text waits for its fonts, what
 // its style sheets hide (of sheets that nobody may read, nothing), and the links that held the paint up by the page's own
 // word.
 // Where the author lets the browser choose (srcset, picture), where a picture is hidden, cut out or leads to itself,
@@ -41,9 +41,6 @@
     .slice(0, 50)
     .map(([url, scale]) => [url.slice(0, 4096), ...sizes.get(url), scale]);
   const hints = [...document.querySelectorAll("link[rel~=preconnect i]")].slice(0, 100).map((link) => link.href);
-  // A text is shown in its own font alone, for three seconds, unless the font's face says otherwise.
-  const used = [...document.fonts].slice(0, 1000).filter((face) => face.status !== "unloaded");
-  const waits = used.length ? used.every((face) => face.display === "auto" || face.display === "block") : null;
   // The largest text, where no style sheet that is readable may have hidden it until a script came; and what it lies in.
   const observer = new PerformanceObserver(() => {});
   observer.observe({ type: "largest-contentful-paint", buffered: true });
@@ -53,6 +50,18 @@
   for (let element = largest?.url ? null : largest?.element; element; element = element.parentElement) {
     within.push(element);
   }
+  // A text is shown in its own font alone, for three seconds, unless the font's face says otherwise.
+  const bare = (family) => family.trim().replace(/^["']|["']$/g, "").toLowerCase();
+  const faces = [...document.fonts].slice(0, 1000).filter((face) => face.status !== "unloaded");
+  const ownOf = (element) => {
+    const families = getComputedStyle(element).fontFamily.split(",").map(bare);
+    const family = families.find((name) => faces.some((face) => bare(face.family) === name));
+    return faces.filter((face) => bare(face.family) === family);
+  };
+  const awaits = (own) => own.length > 0 && own.every((face) => ["auto", "block"].includes(face.display));
+  const says = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  const saying = within.slice(0, 1).flatMap((text) => [text, ...text.querySelectorAll("*")].slice(0, 200).filter(says));
+  const waits = faces.length && within.length ? saying.every((element) => awaits(ownOf(element))) : null;
   const hiding = [];
   const hides = (style) => style.opacity === "0" || style.visibility === "hidden" || style.display === "none";
   // Of a sheet, or of a rule that holds others: as far as its media are those of this page.

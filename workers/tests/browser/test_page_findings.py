@@ -1,7 +1,7 @@
 """What is said of small pages in a real Chromium, of each of which is known by construction what holds it up."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -24,6 +24,7 @@ FONT = Slow(body=b"x" * 3000, kind="font/woff2", think_s=SLOW_S, headers=KEPT)
 SHOWN = "<img src=/hero.png width=600 height=400>"
 SMALL = "<img src=/large.png width=100 height=66>"
 FACE = "<style>@font-face { font-family: F; src: url(/f.woff2); font-display: swap } body { font-family: F }</style>"
+OTHER_FACE = "<style>@font-face { font-family: 'My G'; src: url(/g.woff2); font-display: swap }</style>"
 BACKGROUND = "<style>.hero { background: url(/hero.png); width: 600px; height: 400px }</style>"
 ELEMENT = """<script>customElements.define("x-y", class extends HTMLElement {
   connectedCallback() { this.attachShadow({ mode: "open" }).innerHTML = `%s`; }
@@ -103,6 +104,14 @@ CASES = {
         FACE.replace("; font-display: swap", ""),
         "<p>x</p><script>setTimeout(() => document.body.insertAdjacentHTML('beforeend', '<h1>A</h1>'), 150)</script>",
         f_woff2=FONT,
+    ),
+    "text whose font hides it, beside another that is swapped": faulty(
+        FindingId.PAGE_TEXT_HIDDEN,
+        "/f.woff2",
+        head=f"{OTHER_FACE}{FACE.replace('; font-display: swap', '')}<style>i {{ font-family: 'My G' }}</style>",
+        body="<i>x</i><h1>Hello</h1>",
+        f_woff2=FONT,
+        g_woff2=replace(FONT, think_s=0.0),
     ),
     "async, deferred and module scripts": healthy(
         "<script async src=/a.js></script><script defer src=/b.js></script><script type=module src=/c.js></script>",
