@@ -14,6 +14,10 @@ from workers.measurement.waterfall import Request, ResourceType, RowFlag, Served
 
 _NAMING = frozenset({ResourceType.DOCUMENT, ResourceType.SCRIPT, ResourceType.STYLESHEET, ResourceType.FETCH})
 _CACHES = frozenset({ServedFrom.MEMORY_CACHE, ServedFrom.DISK_CACHE})
+# After so long Chrome shows a text in another font than the one it waits for: two seconds into the load, where the face
+# says nothing (its AlignFontDisplayAutoTimeoutWithLCPGoal; measured 2,012 to 2,044 ms), or three after the font was
+# asked for (CSS Fonts 4, 11.1; measured 3,010 ms).
+_PATIENCE_OF_LOAD_US, _PATIENCE_US = 2_000_000, 3_000_000
 
 
 @dataclass(kw_only=True)
@@ -23,12 +27,14 @@ class LargestPaint:
     directly after the row. `asked` is the row that was asked for, maybe at another address that led to this one;
     `prompt` says whether directly after something that came, or that the browser did: what waits for a clock or a
     visitor comes no sooner for a hint. `brought` is what had brought it before, where a cache answered that. `shown` is
-    the row of the place where the page shows it: what a hint asks for may be another. To decode and paint it takes
-    `painting_us` in which none of `tasks` runs."""
+    the row of the place where the page shows it: what a hint asks for may be another. It waited until `until_us`: of a
+    font that a text gave up on the row ended later, or never. To decode and paint it takes `painting_us` in which none
+    of `tasks` runs."""
 
     row: Request
     asked: Request
     shown: Request
+    until_us: int
     prompt: bool
     left_us: int
     sure: bool
@@ -67,17 +73,35 @@ class LargestPaint:
             row=row,
             asked=hops[0],
             shown=shown,
+            until_us=row.timing.end_us,
             prompt=_is_prompt(page, shown.timing.start_us),
             left_us=max(0, vitals.lcp_us - vitals.fcp_us),
             sure=sure,
             painting_us=max(0, painting_us) if sure else 0,
-            tasks=tuple(sorted(vitals.long_tasks or (), key=lambda task: task.start_us)),
+            tasks=_tasks(page),
             brought=brought,
+        )
+
+    @classmethod
+    def given_up(cls, page: PageMeasurement) -> "LargestPaint | None":
+        """Of a text that was shown in another font, since its own took longer than the browser waits for one."""
+        row, vitals = _awaited_in_vain(page), page.vitals
+        if row is None or vitals.lcp_us is None or vitals.fcp_us is None:
+            return None
+        return cls(
+            row=row,
+            asked=row,
+            shown=row,
+            until_us=vitals.lcp_us,
+            prompt=True,
+            left_us=max(0, vitals.lcp_us - vitals.fcp_us),
+            sure=True,
+            tasks=_tasks(page),
         )
 
     def gain_us(self, sooner_us: int) -> int:
         """What is gained if the picture came so much sooner, beyond what was claimed."""
-        now_us = (self.row.timing.end_us or 0) - self._claimed_us
+        now_us = self.until_us - self._claimed_us
         return max(0, min(now_us - self.free_us(now_us - sooner_us), self.left_us)) if self.sure else 0
 
     def left_after_us(self, sooner_us: int) -> int:
@@ -109,17 +133,50 @@ def largest_row(page: PageMeasurement) -> Request | None:
     return hops[-1] if hops else named[0] if len(named) == 1 else None
 
 
+def _tasks(page: PageMeasurement) -> tuple[Span, ...]:
+    return tuple(sorted(page.vitals.long_tasks or (), key=lambda task: task.start_us))
+
+
 def _font_of_text(page: PageMeasurement) -> list[Request]:
     """The font that a text waited for: the largest paint came directly after it, and after no script that may have made
     the text. Chrome counts a text as painted for the first time that it does not show yet. A frame's paints are its
     own."""
     fcp_us, lcp_us = page.vitals.fcp_us or 0, page.vitals.lcp_us or 0
-    ended = [row for row in page.waterfall.requests if 0 <= lcp_us - (row.timing.end_us or GONE_US) <= DIRECTLY_US]
-    if any(row.resource_type in (ResourceType.SCRIPT, ResourceType.FETCH) for row in ended):
+    if _may_be_made(page, lcp_us):
         return []
-    own = [row for row in ended if row.resource_type is ResourceType.FONT and RowFlag.FRAME not in row.flags]
+    own = [row for row in _fonts(page) if _is_directly_before(row, lcp_us)]
     fonts = [row for row in own if (row.timing.end_us or 0) > fcp_us]
     return sorted(fonts, key=lambda row: row.timing.end_us or 0)[-1:]
+
+
+def _awaited_in_vain(page: PageMeasurement) -> Request | None:
+    """The font that was still on its way when a text had waited as long as the browser lets it: the largest paint came
+    directly after that."""
+    lcp_us = page.vitals.lcp_us or 0
+    if page.vitals.lcp_url is not None or _may_be_made(page, lcp_us):
+        return None
+    coming = [row for row in _fonts(page) if row.timing.start_us < lcp_us < (row.timing.end_us or GONE_US)]
+    return next((row for row in coming if _is_patience_over(lcp_us, row)), None)
+
+
+def _is_patience_over(at_us: int, font: Request) -> bool:
+    passed_us = (at_us - _PATIENCE_OF_LOAD_US, at_us - font.timing.start_us - _PATIENCE_US)
+    return any(0 <= us <= DIRECTLY_US for us in passed_us)
+
+
+def _fonts(page: PageMeasurement) -> list[Request]:
+    rows = page.waterfall.requests
+    return [row for row in rows if row.resource_type is ResourceType.FONT and RowFlag.FRAME not in row.flags]
+
+
+def _may_be_made(page: PageMeasurement, at_us: int) -> bool:
+    """Whether a script may have made the text of a paint, which came directly before."""
+    rows = (row for row in page.waterfall.requests if row.resource_type in (ResourceType.SCRIPT, ResourceType.FETCH))
+    return any(_is_directly_before(row, at_us) for row in rows)
+
+
+def _is_directly_before(row: Request, at_us: int) -> bool:
+    return 0 <= at_us - (row.timing.end_us or GONE_US) <= DIRECTLY_US
 
 
 def _taken(page: PageMeasurement, url: str | None, before_us: int) -> tuple[Request | None, Request | None]:

@@ -14,10 +14,10 @@ _MAKING = frozenset({ResourceType.SCRIPT, ResourceType.FETCH})
 
 def hidden(case: PageCase) -> Verdicts:
     """page.text_hidden: the largest text waited for its font, in place of which no other was shown meanwhile."""
-    largest = case.largest
+    largest = case.largest or LargestPaint.given_up(case.page)
     if largest is None or largest.is_picture or case.page.text_waits is not True:
         return
-    sooner_us = (largest.row.timing.end_us or 0) - _there_us(case, largest)
+    sooner_us = largest.until_us - _there_us(case, largest)
     if largest.left_after_us(sooner_us) < MEDIUM_US:
         return
     yield told(
@@ -29,6 +29,7 @@ def hidden(case: PageCase) -> Verdicts:
             lcp_ms=in_ms(case.page.vitals.lcp_us),
             first_paint_ms=in_ms(case.page.vitals.fcp_us),
             asked_at_ms=in_ms(largest.asked_us),
+            came_at_ms=in_ms(largest.row.timing.end_us),
             status=largest.row.status,
             error=largest.row.failure,
             element=case.page.vitals.lcp_element,

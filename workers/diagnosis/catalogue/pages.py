@@ -87,7 +87,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
         title="The largest text is hidden until its font has come",
         explanation=(
             "The largest text of the page was there, and the browser did not show it before its font had come or had "
-            "failed. For three seconds at most a text waits so for a font whose face does not say otherwise."
+            "failed. Where the font's face does not say otherwise, a text waits so for three seconds, or until the "
+            "page has been loading for two where the face says nothing at all."
         ),
         advice=(
             "Give the font's face font-display: swap or optional, so that the text is shown with another font until "

@@ -113,6 +113,13 @@ CASES = {
         f_woff2=FONT,
         g_woff2=replace(FONT, think_s=0.0),
     ),
+    "text that is shown in another font when it has waited for long": faulty(
+        FindingId.PAGE_TEXT_HIDDEN,
+        "/f.woff2",
+        head=FACE.replace("; font-display: swap", ""),
+        body="<p style='font-family: serif'>x</p><h1>Hello</h1>",
+        f_woff2=replace(FONT, think_s=2.5),
+    ),
     "async, deferred and module scripts": healthy(
         "<script async src=/a.js></script><script defer src=/b.js></script><script type=module src=/c.js></script>",
         a_js=script(),

@@ -1,5 +1,6 @@
 """A text that is there, and hidden until its font has come."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -85,3 +86,44 @@ def test_a_font_that_failed_hides_its_text_as_long() -> None:
     found = told(page(face={"status": 404}), HIDDEN)
     assert found is not None
     assert (found.saving_us, evidence_of(found)["status"]) == (360_000, 404)
+
+
+def given_up(lcp_ms: float, *rest: Request, asked_ms: float = 310, end_ms: float | None = 4_000) -> Finding | None:
+    """The largest text is painted while its font is on its way."""
+    face = row(2, ResourceType.FONT, asked_ms, end_ms or 9_000)
+    if end_ms is None:
+        face = replace(face, timing=replace(face.timing, download=None, end_us=None))
+    vitals = {"lcp_us": round(lcp_ms * 1000), "lcp_element": "h1"}
+    return told(sketch(face, *rest, fcp_ms=340, vitals=vitals, text_waits=True), HIDDEN)
+
+
+@pytest.mark.parametrize("end_ms", [4_000, None])
+@pytest.mark.parametrize("lcp_ms", [2_012, 3_322])
+def test_a_text_that_is_shown_in_another_font_when_its_time_was_over_was_hidden_until_then(
+    lcp_ms: float, end_ms: float | None
+) -> None:
+    """Two seconds into the load, or three after its font was asked for; in the lab 1640 ms of 1632, 3004 of 3000."""
+    found = given_up(lcp_ms, end_ms=end_ms)
+    assert found is not None
+    assert (saving_ms(found), found.rows) == (lcp_ms - 340, (2,))
+    assert evidence_of(found).get("came_at_ms") == end_ms
+
+
+@pytest.mark.parametrize("lcp_ms", [1_990, 2_100, 2_900, 3_300, 3_400])
+def test_a_text_that_is_shown_at_any_other_time_did_not_wait_until_its_own_was_over(lcp_ms: float) -> None:
+    assert given_up(lcp_ms) is None
+
+
+def test_a_font_that_had_come_before_or_was_asked_for_later_is_not_waited_for() -> None:
+    assert given_up(2_012, end_ms=1_900) is None
+    assert given_up(2_012, asked_ms=2_020) is None
+
+
+@pytest.mark.parametrize("kind", [ResourceType.SCRIPT, ResourceType.FETCH])
+def test_a_text_that_a_script_may_have_made_when_the_time_was_over_did_not_wait(kind: ResourceType) -> None:
+    assert given_up(2_012, row(3, kind, 310, 1_990)) is None
+    assert saving_ms(given_up(2_012, row(3, kind, 310, 900))) == 2_012 - 900 - 50
+
+
+def test_a_text_that_came_late_was_hidden_from_then_on_until_its_time_was_over() -> None:
+    assert saving_ms(given_up(2_012, asked_ms=1_500)) == 2_012 - 1_500 - 50
