@@ -6,10 +6,11 @@ what the claims before it have left.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from workers.diagnosis.page_instants import CLOCKS_US, DIRECTLY_US, GONE_US
 from workers.diagnosis.page_largest_paint import largest_row
+from workers.diagnosis.page_preloads import FontHold, fonts_come_us
 from workers.diagnosis.page_shared import carriers
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Span
@@ -32,8 +33,9 @@ class PaintPath:
 
     `shared` are rows that waited for what another row brought, by which: that one leads to them.
 
-    `sure` says whether the paint came of it directly; where it did not, nothing is gained for certain. `made_us` is
-    when the last of what may have made the page had come, where its document shows nothing: no paint comes before.
+    `fonts` may hold it up for a while longer. `sure` says whether the paint came of it directly; where it did not,
+    nothing is gained for certain. `made_us` is when the last of what may have made the page had come, where its
+    document shows nothing: no paint comes before.
     """
 
     ends: Mapping[int, int]
@@ -42,14 +44,18 @@ class PaintPath:
     blocking: frozenset[int]
     made_us: int = 0
     shared: Mapping[int, int] = field(default_factory=dict)
+    fonts: FontHold = field(default_factory=FontHold)
     _sooner: dict[int, int] = field(default_factory=dict)
 
     @classmethod
     def of(cls, page: PageMeasurement) -> "PaintPath":
         blocking = _blocking(page)
         ends = {row.number: row.timing.end_us or 0 for row in blocking} | _of_document(page, blocking)
-        ends |= {row.number: row.timing.end_us or 0 for row in _held_by_font(page, max(ends.values(), default=0))}
-        sure = _is_direct(page, ends.values())
+        in_body = {row.number for row in blocking if not row.render_blocking}
+        fonts = FontHold(come_us=fonts_come_us(page), beside=frozenset(in_body))
+        ready_us = max([fonts.until_us(ends), *ends.values()])
+        ends |= {row.number: row.timing.end_us or 0 for row in _held_by_font(page, ready_us)}
+        sure = _is_direct(page, max([ready_us, *ends.values()]))
         tasks = _tasks_meanwhile(page, max(ends.values(), default=0))
         shared = carriers(blocking, page.waterfall.requests)
         begun = {number: row for number, task in tasks.items() if (row := _began_by(task, ends))}
@@ -60,7 +66,13 @@ class PaintPath:
             blocking=frozenset(row.number for row in blocking),
             made_us=_made_us(page, ends) if shows_nothing(page) else 0,
             shared=shared,
+            fonts=replace(fonts, beside=fonts.beside | {number for number, row in begun.items() if row in in_body}),
         )
+
+    @property
+    def ready_us(self) -> int:
+        """When all that it waited for was there."""
+        return max([self.fonts.until_us(self.ends), *self.ends.values()])
 
     def waits_for(self, row: Request) -> bool:
         return row.number in self.ends or row.number in self.shared.values()
@@ -91,8 +103,8 @@ class PaintPath:
         return {number: self._sooner.get(number, 0) + sooner.get(number, 0) for number in {*self._sooner, *sooner}}
 
     def _paint_us(self, sooner: Mapping[int, int]) -> int:
-        ends = (end - self._sooner_us(number, sooner) for number, end in self.ends.items())
-        return max(self.made_us, *ends, 0)
+        ends = {number: end - self._sooner_us(number, sooner) for number, end in self.ends.items()}
+        return max(self.made_us, self.fonts.until_us(ends), *ends.values())
 
     def _sooner_us(self, number: int, sooner: Mapping[int, int]) -> int:
         """What leads to a row is always one with a smaller number, or leads to a task, which leads to none."""
@@ -228,10 +240,10 @@ def _held_by_font(page: PageMeasurement, last_us: int) -> list[Request]:
     ]
 
 
-def _is_direct(page: PageMeasurement, ends: Iterable[int]) -> bool:
+def _is_direct(page: PageMeasurement, last_us: int) -> bool:
     """Whether nothing else can have held the first paint up. Without its instant there is only the word of Chrome
     that these rows block."""
-    fcp_us, last_us = page.vitals.fcp_us, max(ends, default=0)
+    fcp_us = page.vitals.fcp_us
     if fcp_us is None or fcp_us - last_us <= DIRECTLY_US:
         return True
     if _may_be_words(page, fcp_us):

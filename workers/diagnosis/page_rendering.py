@@ -124,8 +124,8 @@ def _waits_for_maker(case: PageCase, rows: Sequence[Request]) -> bool:
 def _is_late(case: PageCase) -> bool:
     """Whether the first paint came long after all that it had to wait for: a script in the body may have stopped the
     document there, or have made what was painted."""
-    fcp_us, last_us = case.page.vitals.fcp_us, max(case.paint.ends.values(), default=0)
-    return fcp_us is not None and fcp_us - last_us >= 2 * MEDIUM_US
+    fcp_us = case.page.vitals.fcp_us
+    return fcp_us is not None and fcp_us - case.paint.ready_us >= 2 * MEDIUM_US
 
 
 def _found(case: PageCase, holder: _Holder) -> Finding:

@@ -79,7 +79,8 @@ ENTRIES: Mapping[FindingId, Entry] = {
         ),
         advice=(
             "Preload the font in the head of the document, with crossorigin even where it comes from the page's own "
-            "host, as fonts are asked for so. With font-display: swap or optional the text does not wait for it."
+            "host, as fonts are asked for so. The browser waits up to a tenth of a second for it before it paints "
+            "anything. With font-display: swap or optional the text does not wait for it."
         ),
         counts=Counts.NEW_VISIT,
     ),

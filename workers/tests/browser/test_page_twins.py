@@ -47,6 +47,7 @@ _LASTING = f"{TEXT}<!-- {'x' * 12_000} -->"  # for 200 ms after its words
 _IMPORT = b"@import '/b.css';"
 _FACE = b"@font-face { font-family: F; src: url(%s/f.woff2) } body { font-family: F }"
 _FONT = Slow(body=b"x" * 3000, kind="font/woff2", think_s=0.1, headers=(*KEPT, ("Access-Control-Allow-Origin", "*")))
+_PRELOADED_FONT = "<link rel=preload as=font crossorigin href=/f.woff2>"
 
 
 def _faced(display: str) -> str:
@@ -229,6 +230,12 @@ PAIRS = {
         id=FindingId.PAGE_RENDER_BLOCKING,
         faulty={"/": html("<link rel='preload stylesheet' as=style href=/a.css>"), "/a.css": SLOW_STYLES},
         repaired={"/": html("<link rel=preload as=style href=/a.css>"), "/a.css": SLOW_STYLES},
+        paint=_fcp,
+    ),
+    "a style sheet beside a font that is preloaded": Pair(
+        id=FindingId.PAGE_RENDER_BLOCKING,
+        faulty={"/": html(_PRELOADED_FONT + _STYLED % "all"), "/a.css": SLOW_STYLES, "/f.woff2": _FONT},
+        repaired={"/": html(_PRELOADED_FONT + _STYLED % "print"), "/a.css": SLOW_STYLES, "/f.woff2": _FONT},
         paint=_fcp,
     ),
     "a style sheet that waits for a hint that calls it something else": Pair(

@@ -1,0 +1,39 @@
+"""Fonts that a document's head preloads: the first paint waits a while for them, so that no text is painted twice."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.waterfall import Request, ResourceType, RowFlag
+
+# So long beyond all else Chromium waits for them, and never that far into the load (its RenderBlockingFonts; measured
+# 114 to 119 ms with the frame that follows, and nothing from 1,536 ms on).
+_PATIENCE_US, _NEVER_AFTER_US = 100_000, 1_500_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FontHold:
+    """`come_us` is when the last of them had come. What the parser stops at in the body, `beside` by number, is not
+    waited for first."""
+
+    come_us: int = 0
+    beside: frozenset[int] = frozenset()
+
+    def until_us(self, ends: Mapping[int, int]) -> int:
+        """Until when they hold a paint up for which all else was there at these ends, by row; 0 where none does."""
+        ready_us = max((end for number, end in ends.items() if number not in self.beside), default=0)
+        return min(self.come_us, ready_us + _PATIENCE_US, _NEVER_AFTER_US)
+
+
+def fonts_come_us(page: PageMeasurement) -> int:
+    """When the last font had come that the head or the headers preload; 0 where there is none. One that never came is
+    waited for as long as any."""
+    ends = (row.timing.end_us or _NEVER_AFTER_US for row in page.waterfall.requests if _is_preloaded_font(page, row))
+    return max(ends, default=0)
+
+
+def _is_preloaded_font(page: PageMeasurement, row: Request) -> bool:
+    """A hint in the body comes too late to hold anything up."""
+    is_hinted = RowFlag.PRELOAD in row.flags and RowFlag.FRAME not in row.flags
+    is_of_body = page.body_from is not None and row.initiator_at is not None and row.initiator_at > page.body_from
+    return is_hinted and row.resource_type is ResourceType.FONT and not is_of_body
