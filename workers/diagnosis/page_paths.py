@@ -90,9 +90,9 @@ class PaintPath:
         return max(0, min(alone, left))
 
     def claim(self, sooner: Mapping[int, int]) -> int:
-        """The same, and nobody gains it again."""
+        """The same, and nobody gains it again. By how much sooner than that they would come, others may claim."""
         gained = self.gain_us(sooner)
-        self._sooner = self._with(sooner)
+        self._sooner = self._with({number: min(us, gained) for number, us in sooner.items()})
         return gained
 
     def claimed_us(self, row: Request) -> int:
