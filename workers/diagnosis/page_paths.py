@@ -52,7 +52,8 @@ class PaintPath:
         blocking = _blocking(page)
         ends = {row.number: row.timing.end_us or 0 for row in blocking} | _of_document(page, blocking)
         in_body = {row.number for row in blocking if not row.render_blocking}
-        fonts = FontHold(come_us=fonts_come_us(page), beside=frozenset(in_body))
+        rendering_us = max((row.timing.end_us or 0 for row in blocking if row.render_blocking), default=0)
+        fonts = FontHold(come_us=fonts_come_us(page, rendering_us), beside=frozenset(in_body))
         ready_us = max([fonts.until_us(ends), *ends.values()])
         ends |= {row.number: row.timing.end_us or 0 for row in _held_by_font(page, ready_us)}
         sure = _is_direct(page, max([ready_us, *ends.values()]))

@@ -1,8 +1,11 @@
-"""Fonts that a document's head preloads: the first paint waits a while for them, so that no text is painted twice."""
+"""Fonts that a document preloads, or a script loads: the first paint waits a while for them, so that no text is painted
+twice.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from workers.diagnosis.page_instants import CLOCKS_US
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import Request, ResourceType, RowFlag
 
@@ -25,15 +28,17 @@ class FontHold:
         return min(self.come_us, ready_us + _PATIENCE_US, _NEVER_AFTER_US)
 
 
-def fonts_come_us(page: PageMeasurement) -> int:
-    """When the last font had come that the head or the headers preload; 0 where there is none. One that never came is
-    waited for as long as any."""
-    ends = (row.timing.end_us or _NEVER_AFTER_US for row in page.waterfall.requests if _is_preloaded_font(page, row))
-    return max(ends, default=0)
+def fonts_come_us(page: PageMeasurement, rendering_us: int) -> int:
+    """When the last font had come that is so waited for; 0 where there is none, and for one that never came as long as
+    any is waited for. Nothing was rendered before `rendering_us`."""
+    fonts = (row for row in page.waterfall.requests if _is_asked_ahead(page, row, rendering_us))
+    return max((row.timing.end_us or _NEVER_AFTER_US for row in fonts), default=0)
 
 
-def _is_preloaded_font(page: PageMeasurement, row: Request) -> bool:
-    """A hint in the body comes too late to hold anything up."""
-    is_hinted = RowFlag.PRELOAD in row.flags and RowFlag.FRAME not in row.flags
+def _is_asked_ahead(page: PageMeasurement, row: Request, rendering_us: int) -> bool:
+    """Whether no text of the page can have needed it yet. A hint in the body comes too late to hold anything up."""
+    if row.resource_type is not ResourceType.FONT or RowFlag.FRAME in row.flags:
+        return False
     is_of_body = page.body_from is not None and row.initiator_at is not None and row.initiator_at > page.body_from
-    return is_hinted and row.resource_type is ResourceType.FONT and not is_of_body
+    is_hinted = RowFlag.PRELOAD in row.flags and not is_of_body
+    return is_hinted or row.timing.start_us < rendering_us - CLOCKS_US
