@@ -1,6 +1,6 @@
 """Rules on connections: hosts that hold a paint up, and multiplexing that is lost."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
@@ -105,7 +105,7 @@ def _h2_missing(case: PageCase, host: PageHost) -> Finding | None:
     if len(host.requests) < MIN_REQUESTS and gained_us < MEDIUM_US:
         return None
     # Large answers come later over one connection: then nobody's time is claimed by it.
-    saving_us = case.paint.claim(sooner) if gained_us else None
+    saving_us = case.paint.claim(sooner) if gained_us >= MEDIUM_US else _multiplexed_largest_us(case, host, sooner)
     return Finding(
         id=FindingId.HTTP_H2_MISSING,
         severity=Severity.HIGH if (saving_us or 0) >= HIGH_US else Severity.MEDIUM,
@@ -120,6 +120,16 @@ def _h2_missing(case: PageCase, host: PageHost) -> Finding | None:
             all_connections_ms=in_ms(sum(map(opening_us, secure))),
         ),
     )
+
+
+def _multiplexed_largest_us(case: PageCase, host: PageHost, sooner: Mapping[int, int]) -> int | None:
+    """What the largest picture gains where the first paint gains nothing: it comes as soon as it shares the line with
+    all the others. Sooner still where the server sends what is more urgent first, which nobody knows."""
+    largest = case.largest
+    if largest is None or largest.asked is not largest.row or largest.row not in host.requests:
+        return None
+    sooner_us = sooner.get(largest.row.number, 0)
+    return largest.claim(sooner_us) if largest.gain_us(sooner_us) >= MEDIUM_US else None
 
 
 def _multiplexed(case: PageCase, host: PageHost) -> dict[int, int]:

@@ -236,6 +236,23 @@ def test_http2_saves_what_a_paint_waited_for_connections_to_be_free() -> None:
     assert found.saving_us == pytest.approx(150_000 - _HANDLED_US, rel=0.05)
 
 
+@pytest.mark.parametrize(("place", "saved_ms"), [(7, 150), (5, 100), (0, None)])
+def test_http2_saves_what_the_largest_picture_waited_for_a_connection_to_be_free(
+    place: int, saved_ms: int | None
+) -> None:
+    measured = through_two(size_bytes=1_000, took_ms=1)
+    document, *rows = measured.waterfall.requests
+    shown = [replace(row, render_blocking=False, resource_type=ResourceType.IMAGE) for row in rows]
+    lcp_us = (shown[place].timing.end_us or 0) + 15_000
+    seen = Vitals(fcp_us=340_000, lcp_us=lcp_us, lcp_url=shown[place].url)
+    found = told(
+        replace(measured, waterfall=replace(measured.waterfall, requests=(document, *shown)), vitals=seen), _H2
+    )
+    assert found is not None
+    handled_us = 3_000 * (place + 1)
+    assert found.saving_us == (saved_ms and pytest.approx(saved_ms * 1_000 - handled_us, rel=0.05))
+
+
 @pytest.mark.parametrize(("blocks", "expected"), [(True, 160_000), (False, None)])
 def test_few_requests_lack_http2_where_the_first_paint_waited_for_it(blocks: bool, expected: int | None) -> None:
     """The second file waits for a connection of 160 ms while the first one's is at work."""
