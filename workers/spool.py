@@ -104,10 +104,14 @@ class Spool:
         self._remove_pictures(entry.run_id)
 
     def set_aside(self, path: Path, why: str) -> None:
-        """Takes a file out of the way that cannot be read; the newest are kept for a person to look at."""
+        """Takes a result out of the way that nobody can read or take, its pictures with it; the newest are kept for a
+        person to look at.
+        """
         log.error("set aside %s: %s", path.name, why)
         path.replace(self._aside / path.name)
-        for old in sorted(self._aside.iterdir())[:-MAX_ASIDE]:
+        if (run_id := _run_id(path.name)) is not None:
+            self._remove_pictures(run_id)
+        for old in sorted(self._aside.iterdir(), key=lambda kept: _age(kept.name))[:-MAX_ASIDE]:
             old.unlink(missing_ok=True)
 
     def trim(self) -> int:

@@ -102,6 +102,27 @@ def test_only_some_unreadable_files_are_kept(tmp_path: Path) -> None:
     assert kept[-1].startswith(f"1-{109:020d}")
 
 
+def test_the_newest_unreadable_files_are_kept_urgent_or_not(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    for number in range(110):
+        (tmp_path / "results" / f"1-{number:020d}-x.json").write_bytes(b"")
+    assert spool.batch() == []
+    urgent = f"0-{110:020d}-x.json"
+    (tmp_path / "results" / urgent).write_bytes(b"")
+    assert spool.batch() == []
+    assert (tmp_path / "aside" / urgent).exists()
+    assert len(list((tmp_path / "aside").iterdir())) == 100
+
+
+def test_what_is_set_aside_leaves_no_pictures_behind(tmp_path: Path) -> None:
+    spool = Spool(tmp_path)
+    spool.add(numbered(1), dict.fromkeys(PictureKind, b"picture"))
+    [entry] = spool.batch()
+    spool.set_aside(entry.path, "the service does not take it")
+    assert list(tmp_path.rglob("*.image")) == []
+    assert len(list((tmp_path / "aside").iterdir())) == 1
+
+
 def test_beyond_its_bound_in_results_the_oldest_go_loudly(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     spool = filled(tmp_path, 7, max_results=4)
     assert spool.trim() == 3
