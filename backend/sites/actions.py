@@ -181,12 +181,14 @@ def record_deploy(
     return deploy
 
 
+@transaction.atomic
 def delete_old_drafts(*, now: datetime) -> int:
     """Removes tests that nobody saved within a day; how many there were."""
     old = Site.objects.filter(status=SiteStatus.DRAFT, created_at__lt=now - DRAFT_LIFE)
-    count = old.count()
-    old.delete()
-    return count
+    # Locked before they are deleted by their keys: one that is being saved at this moment is no draft any more.
+    drafts = list(old.select_for_update(skip_locked=True).values_list("pk", flat=True))
+    Site.objects.filter(pk__in=drafts).delete()
+    return len(drafts)
 
 
 def _new_monitor(site: Site, kind: Kind) -> Monitor:

@@ -1,9 +1,10 @@
 from dataclasses import replace
 from datetime import timedelta
+from threading import Event
 
 import pytest
 from cryptography.fernet import Fernet
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 from pytest_django import Settings
 
@@ -13,6 +14,8 @@ from backend.encryption import DecryptionError
 from backend.sites import actions, queries
 from backend.sites.models import Monitor, Site
 from backend.sites.monitor_settings import InvalidMonitorError, defaults, stored_settings
+from backend.testing import wait_until
+from backend.tests.side_by_side import side_by_side, waiting
 from workers.measurement.connection import Header
 from workers.measurement.messages import Kind
 from workers.measurement.pair import PairTarget
@@ -139,6 +142,25 @@ def test_only_drafts_older_than_a_day_are_removed(site: Site, alice: Member) -> 
     assert actions.delete_old_drafts(now=now) == 0
     assert actions.delete_old_drafts(now=now + timedelta(days=2)) == 1
     assert Site.objects.get() == saved
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_draft_that_somebody_saves_at_this_moment_is_not_removed(site: Site, alice: Member) -> None:
+    saved, swept = Event(), Event()
+
+    def save_or_sweep(number: int) -> None:
+        if number == 0:
+            with transaction.atomic():
+                actions.activate(actor=alice.user, site=site, name="")
+                saved.set()
+                wait_until(lambda: swept.is_set() or waiting() > 0, "whoever removes drafts")
+        else:
+            saved.wait(60)
+            actions.delete_old_drafts(now=timezone.now() + timedelta(days=2))
+            swept.set()
+
+    assert side_by_side(2, save_or_sweep) == []
+    assert Site.objects.get() == site
 
 
 def test_a_site_of_another_organisation_is_not_found(site: Site, alice: Member, charlie: Member) -> None:
