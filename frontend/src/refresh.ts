@@ -2,34 +2,28 @@
 // ones. Nothing moves under somebody's hands: while the focus is inside, or the tab is hidden, it waits.
 
 import { organisationIn } from "./organisation";
+import { whileSeen } from "./repeating";
 import { reachFrames } from "./scrolling";
 
 const EVERY_MS = 30_000;
 
 export function mountRefresh(root: HTMLElement): void {
-  let timer = 0;
-  const later = (): void => {
-    timer = window.setTimeout(() => void tick(), EVERY_MS);
-  };
-  const tick = async (): Promise<void> => {
-    if (!document.hidden && !root.contains(document.activeElement)) await renew(root);
-    if (!document.hidden) later();
-  };
-  document.addEventListener("visibilitychange", () => {
-    clearTimeout(timer);
-    if (!document.hidden) void tick();
-  });
-  later();
+  whileSeen(() => renew(root), () => EVERY_MS);
 }
 
-async function renew(root: HTMLElement): Promise<void> {
+/** False when the page gives way to a new one. */
+async function renew(root: HTMLElement): Promise<boolean> {
+  if (root.contains(document.activeElement)) return true;
   const fresh = await ask();
   const parts = fresh ? partsOf(fresh) : [];
   const old = partsOf(root);
   // Signed out, or the service is away: the old page stays, and is tried again.
-  if (!fresh || parts.length !== old.length || root.contains(document.activeElement)) return;
+  if (!fresh || parts.length !== old.length || root.contains(document.activeElement)) return true;
   // Somebody has gone over to another organisation in another tab: what it has does not stand under this one's name.
-  if (organisationIn(fresh) !== organisationIn(document)) return location.reload();
+  if (organisationIn(fresh) !== organisationIn(document)) {
+    location.reload();
+    return false;
+  }
   const before = headline(root);
   old.forEach((part, place) => part.replaceWith(parts[place] ?? part));
   reachFrames(root);
@@ -39,6 +33,7 @@ async function renew(root: HTMLElement): Promise<void> {
   const after = headline(root);
   const status = document.querySelector<HTMLElement>("[data-refresh=status]");
   if (status && after !== before) status.textContent = after;
+  return true;
 }
 
 function partsOf(scope: ParentNode): Element[] {

@@ -1,5 +1,6 @@
 // Follows runs on their way: asks the service and puts its words in place. The marks are described in sites/trial.html.
 
+import { whileSeen } from "../repeating";
 import { Announcer, clockOf, type LiveProgress, pauseMs, silence } from "./progress";
 
 const ANNOUNCE_EVERY_MS = 5_000;
@@ -14,7 +15,6 @@ class LivePage {
   private etag = "";
   private summary: string;
   private changedAt = Date.now();
-  private timer = 0;
   private readonly clock: (atMs: number) => string;
 
   constructor(private readonly root: HTMLElement) {
@@ -23,27 +23,23 @@ class LivePage {
   }
 
   start(): void {
-    document.addEventListener("visibilitychange", () => {
-      clearTimeout(this.timer);
-      if (!document.hidden) void this.tick();
-    });
-    this.later();
+    whileSeen(() => this.follow(), () => pauseMs(Date.now() - this.startedAt));
   }
 
-  private later(): void {
-    this.timer = window.setTimeout(() => void this.tick(), pauseMs(Date.now() - this.startedAt));
-  }
-
-  private async tick(): Promise<void> {
+  /** False when the page gives way to a new one. */
+  private async follow(): Promise<boolean> {
     try {
       const progress = await this.ask();
-      if (progress?.state === "done" || (progress && !this.show(progress))) return location.reload();
+      if (progress?.state === "done" || (progress && !this.show(progress))) {
+        location.reload();
+        return false;
+      }
       if (progress) await this.draw(progress.phases_of ?? "");
       this.say([this.summary, silence(this.changedAt, Date.now(), this.clock)].filter(Boolean).join(". "));
     } catch {
       this.say("The service does not answer; trying again.");
     }
-    if (!document.hidden) this.later();
+    return true;
   }
 
   /** Null when nothing changed since the last answer. */
