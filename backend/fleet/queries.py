@@ -86,10 +86,14 @@ def region_by_token(token: str) -> Region | None:
     return Region.objects.select_related("organisation").filter(token_hash=digest(token), enabled=True).first()
 
 
+def seen_by(organisation_id: int) -> Q:
+    """The regions whose measurements an organisation sees: its own and those that all share, removed ones too."""
+    return Q(organisation=organisation_id) | Q(organisation=None)
+
+
 def usable_regions(organisation: Organisation) -> list[Region]:
-    """The enabled regions that measure for an organisation: its own and those that all share. One statement."""
-    mine = Q(organisation=organisation) | Q(organisation=None)
-    return list(Region.objects.filter(mine, enabled=True).order_by("name", "code"))
+    """Those of them that are not removed, and so measure for the organisation. One statement."""
+    return list(Region.objects.filter(seen_by(organisation.pk), enabled=True).order_by("name", "code"))
 
 
 def unknown_among(codes: Iterable[str], usable: Sequence[Region], *, kept: Collection[str] = ()) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from backend.runs.models import Outcome
 from backend.runs.queries import DeepRun, RunDetail
-from backend.sites.models import Host, HostRole, Site
+from backend.sites.models import Host, Site
 from workers.diagnosis.catalogue import Counts, entry
 from workers.diagnosis.diagnose import diagnose
 from workers.diagnosis.order import findings_in_order
@@ -44,8 +44,7 @@ def diagnosis_of(
 
 
 def _owners_word(site: Site) -> dict[str, bool]:
-    chosen = Host.objects.filter(site=site, chosen__isnull=False).values_list("name", "chosen")
-    return {name: role != HostRole.THIRD_PARTY for name, role in chosen}
+    return {host.name: host.role.is_ours for host in Host.objects.filter(site=site, chosen__isnull=False)}
 
 
 def _whose(page: PageMeasurement, said: Mapping[str, bool]) -> IsOwn | None:

@@ -13,6 +13,7 @@ from backend.runs import broker
 from backend.runs.broker import Head
 from backend.runs.outbox import LEASE_GRACE
 from backend.runs.outgoing import LANE_SQL
+from backend.runs.sending import into_missed
 from backend.runs.sql import array, execute, fetch
 from backend.runs.verdicts import Act, Outlook, Overdue, verdict
 from workers.measurement.identity import run_id
@@ -41,13 +42,8 @@ _GIVE_UP = (
     _STILL
     + """, gone AS (
     DELETE FROM runs_pendingrun p USING v WHERE p.run_id = v.run_id RETURNING p.*, v.word
-)
-INSERT INTO runs_run (run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, outcome, missed_reason,
-    received_at, late, has_screenshot, first_run_id, config_version)
-SELECT run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, 'missed', word, %(now)s, false, false,
-    first_run_id, config_version
-FROM gone ON CONFLICT DO NOTHING
-"""
+)"""
+    + into_missed("word")
 )
 _RETRY = (
     _STILL

@@ -3,9 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
+from django.db.models import F
+
 from backend.runs.diagnoses import diagnosis_of
 from backend.runs.rows import MAX_FINDINGS, Row, text
-from backend.sites.models import Host, HostRole
+from backend.sites.models import Host
 from workers.measurement.finding import Diagnosis
 from workers.measurement.messages import Measured, RunResult
 
@@ -16,8 +18,8 @@ def words_of(monitors: Iterable[int]) -> dict[int, Word]:
     """Which hosts the owners called their own, or not, by monitor; only where somebody said anything. One statement."""
     said = Host.objects.filter(chosen__isnull=False, site__monitors__in=set(monitors))
     found: dict[int, dict[str, bool]] = defaultdict(dict)
-    for monitor, name, role in said.values_list("site__monitors", "name", "chosen"):
-        found[monitor][name] = role != HostRole.THIRD_PARTY
+    for host in said.only("name", "chosen").annotate(monitor=F("site__monitors")):
+        found[host.monitor][host.name] = host.role.is_ours
     return dict(found)
 
 

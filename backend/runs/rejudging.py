@@ -60,7 +60,7 @@ def _judge(runs: Sequence[Run]) -> None:
     documents = documents_of(runs)
     rows: list[Row] = []
     for run in runs:
-        result = result_in(run, documents.get(run.run_id))
+        result = result_in(documents.get(run.run_id), of=f"run {run.run_id}")
         found = None if result is None else page_findings(result, said.get(run.monitor_id, {}))
         if found is not None:
             Finding.objects.filter(run_id=run.run_id, scheduled_for=run.scheduled_for).delete()

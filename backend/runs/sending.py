@@ -19,18 +19,25 @@ from workers.measurement.messages import MissedReason
 
 log = logging.getLogger(__name__)
 
+
+def into_missed(reason: str) -> str:
+    """The end of a statement whose `gone` are pending runs that it deleted: they are missed, for a reason in SQL."""
+    return f"""
+INSERT INTO runs_run (run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, outcome, missed_reason,
+    received_at, late, has_screenshot, first_run_id, config_version)
+SELECT run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, 'missed', {reason}, %(now)s, false, false,
+    first_run_id, config_version
+FROM gone ON CONFLICT DO NOTHING
+"""
+
+
 _GIVE_UP = f"""
 WITH taken AS (
     SELECT run_id FROM runs_pendingrun WHERE run_id = ANY(%(runs)s) AND published_at IS NULL FOR UPDATE SKIP LOCKED
 ), gone AS (
     DELETE FROM runs_pendingrun p USING taken WHERE p.run_id = taken.run_id RETURNING p.*
 )
-INSERT INTO runs_run (run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, outcome, missed_reason,
-    received_at, late, has_screenshot, first_run_id, config_version)
-SELECT run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, 'missed',
-    '{MissedReason.SETTINGS_UNREADABLE}', %(now)s, false, false, first_run_id, config_version
-FROM gone ON CONFLICT DO NOTHING
-"""
+{into_missed(f"'{MissedReason.SETTINGS_UNREADABLE}'")}"""
 
 
 def messages_of(entries: Iterable[tuple[Execution, MonitorColumns]], *, now: datetime) -> list[Outgoing]:

@@ -14,8 +14,7 @@ from backend.sites.models import Host, HostRole, Site
 
 # A host that no page asked for so long is forgotten, unless the owner said what it is.
 FORGOTTEN_AFTER = timedelta(days=30)
-
-
+# A result is judged and stored within this.
 _UNDER_WAY = timedelta(seconds=30)
 
 
@@ -57,7 +56,7 @@ def choose_role(*, actor: User | None, host: Host, role: HostRole | None) -> Hos
     before, host.chosen = host.chosen, role
     host.chosen_by, host.chosen_at = (actor, timezone.now()) if role is not None else (None, None)
     host.save(update_fields=["chosen", "chosen_by", "chosen_at"])
-    if _is_own(before) is not _is_own(role):
+    if _is_ours(before) is not _is_ours(role):
         # A result that is just coming in knows the old role.
         Site.objects.filter(pk=host.site_id).update(rejudge_before=timezone.now() + _UNDER_WAY)
     detail = {"host": host.name, "before": before, "after": None if role is None else role.value}
@@ -65,6 +64,6 @@ def choose_role(*, actor: User | None, host: Host, role: HostRole | None) -> Hos
     return host
 
 
-def _is_own(chosen: str | None) -> bool | None:
-    """What the rules about pages ask; None where the owner said nothing."""
-    return None if chosen is None else chosen != HostRole.THIRD_PARTY
+def _is_ours(chosen: str | None) -> bool | None:
+    """None where the owner said nothing."""
+    return None if chosen is None else HostRole(chosen).is_ours

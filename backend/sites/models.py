@@ -39,6 +39,11 @@ class HostRole(models.TextChoices):
     OWN = "own", "Own"
     THIRD_PARTY = "third_party", "Third party"
 
+    @property
+    def is_ours(self) -> bool:
+        """Whether the owner can mend what is found there: all that the rules about pages ask."""
+        return self is not HostRole.THIRD_PARTY
+
 
 class MonitorManager(models.Manager["Monitor"]):
     """Leaves secrets out until they are looked at: no list must fail over one that cannot be read."""

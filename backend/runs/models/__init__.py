@@ -7,9 +7,10 @@ Durations are microseconds, sizes bytes, absent is null. Words such as kinds and
 from backend.runs.models.beside import DeadLetter, Rollup, Upload
 from backend.runs.models.ended import Connection, Finding, Leg, Run, RunDocument
 from backend.runs.models.under_way import PendingRun, Schedule
-from backend.runs.models.words import ELSEWHERE, Outcome, Trigger
+from backend.runs.models.words import CHARTED, ELSEWHERE, Outcome, Trigger
 
 __all__ = [
+    "CHARTED",
     "ELSEWHERE",
     "Connection",
     "DeadLetter",

@@ -16,6 +16,8 @@ class Trigger(models.TextChoices):
     MAPPED = "mapped"
 
 
+# What charts and medians are made of. The others come in bursts, and when something is wrong.
+CHARTED = (Trigger.SCHEDULE, Trigger.MANUAL)
 # What these measured may be another server than the monitor's.
 ELSEWHERE = (Trigger.GATE, Trigger.MAPPED)
 

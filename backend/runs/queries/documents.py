@@ -6,7 +6,8 @@ from uuid import UUID
 
 from backend.runs.documents import DocumentError, unpack
 from backend.runs.models import Run
-from backend.runs.sql import array, fetch
+from backend.runs.queries.rows import parameters_of
+from backend.runs.sql import fetch
 from workers.measurement.messages import Failed, Measured, Measurement, RunResult
 from workers.measurement.wire import WireError
 
@@ -22,27 +23,21 @@ def documents_of(runs: Sequence[Run]) -> dict[UUID, bytes]:
     """The documents of a few runs, as they are stored. One statement."""
     if not runs:
         return {}
-    parameters = {
-        "runs": array(run.run_id for run in runs),
-        "first": min(run.scheduled_for for run in runs),
-        "last": max(run.scheduled_for for run in runs),
-    }
-    return {run_id: bytes(document) for run_id, document in fetch(_DOCUMENTS, parameters)}
+    return {run_id: bytes(document) for run_id, document in fetch(_DOCUMENTS, parameters_of(runs))}
 
 
-def result_in(run: Run, document: bytes | None) -> RunResult | None:
-    """What a document holds; None when it is not there or cannot be read."""
+def result_in(document: bytes | None, *, of: str) -> RunResult | None:
+    """What a document holds; None when it is not there, or cannot be read: then the log says whose it is."""
     if document is None:
         return None
     try:
         return unpack(document)
     except (WireError, DocumentError):
-        log.exception("the document of run %s cannot be read", run.run_id)
+        log.exception("the document of %s cannot be read", of)
         return None
 
 
-def measurement_in(run: Run, document: bytes | None) -> Measurement | None:
-    """What was seen, also of a run that failed; None when there is no document or it cannot be read."""
-    result = result_in(run, document)
+def measurement_of(result: RunResult | None) -> Measurement | None:
+    """What was seen, also before a failure."""
     outcome = None if result is None else result.outcome
     return outcome.measurement if isinstance(outcome, Measured | Failed) else None

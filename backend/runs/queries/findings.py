@@ -11,9 +11,9 @@ from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
 from backend.runs.models import Run
 from backend.runs.partitions import retention_start
-from backend.runs.queries.documents import documents_of, measurement_in
-from backend.runs.queries.rows import AT_HOME_SQL, RUN_SQL, fetch_runs
-from backend.runs.sql import COMPARABLE, array, fetch
+from backend.runs.queries.documents import documents_of, measurement_of, result_in
+from backend.runs.queries.rows import AT_HOME_SQL, RUN_SQL, fetch_runs, parameters_of
+from backend.runs.sql import COMPARABLE, fetch
 from backend.sites.models import Monitor, MonitorKind, Site
 from workers.measurement.messages import ProbeMeasurement
 
@@ -77,13 +77,8 @@ def findings_of_runs(runs: Sequence[Run]) -> dict[UUID, list[FoundCause]]:
 def _rows_of(runs: Sequence[Run]) -> dict[UUID, list[FoundCause]]:
     if not runs:
         return {}
-    parameters = {
-        "runs": array(run.run_id for run in runs),
-        "first": min(run.scheduled_for for run in runs),
-        "last": max(run.scheduled_for for run in runs),
-    }
     found: dict[UUID, list[FoundCause]] = defaultdict(list)
-    for run_id, *values in fetch(_OF_RUNS, parameters):
+    for run_id, *values in fetch(_OF_RUNS, parameters_of(runs)):
         found[run_id].append(FoundCause(**dict(zip(FoundCause.__slots__, values, strict=True))))
     return dict(found)
 
@@ -103,7 +98,7 @@ def newest_deep_runs(site: Site) -> list[DeepRun]:
     found = []
     for run in runs:
         monitor, region = monitors[run.monitor_id], regions[run.region_id]
-        measurement = measurement_in(run, documents.get(run.run_id))
+        measurement = measurement_of(result_in(documents.get(run.run_id), of=f"run {run.run_id}"))
         is_place = not monitor.regions or region.code in monitor.regions
         if is_place and isinstance(measurement, ProbeMeasurement):
             found.append(DeepRun(run=run, monitor=monitor, region=region, measurement=measurement))

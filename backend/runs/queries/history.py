@@ -1,7 +1,5 @@
 """The runs of a monitor, and one run with all that was measured."""
 
-import logging
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -10,15 +8,13 @@ from django.db.models import Q
 
 from backend.accounts.models import Organisation
 from backend.fleet.models import Region
-from backend.runs.documents import DocumentError, unpack
+from backend.fleet.queries import seen_by
 from backend.runs.models import Run, RunDocument
+from backend.runs.queries.documents import measurement_of, result_in
 from backend.runs.queries.rows import AT_HOME_SQL, RUN_SQL, fetch_runs
 from backend.runs.sql import fetch
 from backend.sites.models import Monitor, Site
-from workers.measurement.messages import Failed, Measured, Measurement, RunResult
-from workers.measurement.wire import WireError
-
-log = logging.getLogger(__name__)
+from workers.measurement.messages import Measurement, RunResult
 
 MAX_RUNS = 500
 
@@ -66,8 +62,7 @@ class RunDetail:
     @property
     def measurement(self) -> Measurement | None:
         """What was seen, also before a failure."""
-        outcome = None if self.result is None else self.result.outcome
-        return outcome.measurement if isinstance(outcome, Measured | Failed) else None
+        return measurement_of(self.result)
 
 
 def recent_runs(
@@ -109,12 +104,7 @@ def run_detail(organisation: Organisation, run_id: UUID, *, with_result: bool = 
 def _regions(monitor: Monitor, region: Region | None) -> dict[int, Region]:
     if region is not None:
         return {region.pk: region}
-    seen_by = Q(organisation=None) | Q(organisation=monitor.site.organisation_id)
-    return _by_pk(Region.objects.filter(seen_by))
-
-
-def _by_pk(regions: Iterable[Region]) -> dict[int, Region]:
-    return {region.pk: region for region in regions}
+    return {one.pk: one for one in Region.objects.filter(seen_by(monitor.site.organisation_id))}
 
 
 def _neighbours(run: Run) -> tuple[UUID | None, UUID | None]:
@@ -131,10 +121,4 @@ def _neighbours(run: Run) -> tuple[UUID | None, UUID | None]:
 def result_of(run: Run) -> RunResult | None:
     """What the agent sent; None when it is not kept any more, or cannot be read. One statement."""
     document = RunDocument.objects.filter(run_id=run.run_id, scheduled_for=run.scheduled_for).first()
-    if document is None:
-        return None
-    try:
-        return unpack(bytes(document.document))
-    except (WireError, DocumentError):
-        log.exception("the document of run %s cannot be read", run.run_id)
-        return None
+    return None if document is None else result_in(bytes(document.document), of=f"run {run.run_id}")

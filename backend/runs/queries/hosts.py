@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from backend.fleet.models import Region
+from backend.runs.queries.rows import CHARTED_SQL
 from backend.runs.sql import fetch
 from backend.sites.models import Monitor
 
@@ -12,12 +13,12 @@ from backend.sites.models import Monitor
 MAX_RUNS = 200
 MAX_HOSTS = 200
 
-_COSTS = """
+_COSTS = f"""
 WITH run AS MATERIALIZED (
     SELECT newest.* FROM unnest(%(regions)s::bigint[]) AS place (region_id), LATERAL (
         SELECT run_id, scheduled_for FROM runs_run
         WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id
-            AND scheduled_for >= %(since)s AND outcome = 'measured' AND trigger IN ('schedule', 'manual')
+            AND scheduled_for >= %(since)s AND outcome = 'measured' AND {CHARTED_SQL}
         ORDER BY scheduled_for DESC, attempt DESC LIMIT %(runs)s
     ) newest
 )

@@ -18,6 +18,7 @@ from django.db.models import Q
 
 from backend.accounts.models import Organisation
 from backend.fleet.models import Region
+from backend.fleet.queries import seen_by
 from backend.runs.models import Outcome, PendingRun, Run, Trigger
 from backend.runs.partitions import retention_start
 from backend.runs.queries.rows import RUN_SQL, fetch_runs
@@ -168,5 +169,5 @@ def _monitors(organisation: Organisation, wanted: RunFilter) -> list[Monitor]:
 
 def _regions(organisation: Organisation, wanted: RunFilter) -> list[Region]:
     """Also those that were removed: what they measured stays."""
-    found = Region.objects.filter(Q(organisation=organisation) | Q(organisation=None))
+    found = Region.objects.filter(seen_by(organisation.pk))
     return list(found if wanted.region is None else found.filter(code=wanted.region))

@@ -1,16 +1,11 @@
 """The newest whole measurement of a monitor in each region."""
 
-import logging
-
 from backend.fleet.queries import usable_regions
-from backend.runs.documents import DocumentError, unpack
+from backend.runs.queries.documents import measurement_of, result_in
 from backend.runs.queries.rows import AT_HOME_SQL
 from backend.runs.sql import fetch
 from backend.sites.models import Monitor
-from workers.measurement.messages import Measured, Measurement
-from workers.measurement.wire import WireError
-
-log = logging.getLogger(__name__)
+from workers.measurement.messages import Measurement
 
 _MOST = 5
 _NEWEST = f"""
@@ -28,13 +23,6 @@ ORDER BY run.scheduled_for DESC LIMIT {_MOST}
 def newest_measurements(monitor: Monitor) -> list[Measurement]:
     """What the last measured runs saw, one a region, the newest first. Two statements."""
     regions = [region.pk for region in usable_regions(monitor.site.organisation)]
-    found = []
-    for run_id, document in fetch(_NEWEST, {"regions": regions, "monitor": monitor.pk}):
-        try:
-            outcome = unpack(bytes(document)).outcome
-        except (WireError, DocumentError):
-            log.exception("the document of run %s cannot be read", run_id)
-            continue
-        if isinstance(outcome, Measured):
-            found.append(outcome.measurement)
-    return found
+    rows = fetch(_NEWEST, {"regions": regions, "monitor": monitor.pk})
+    found = (measurement_of(result_in(bytes(document), of=f"run {run_id}")) for run_id, document in rows)
+    return [measurement for measurement in found if measurement is not None]

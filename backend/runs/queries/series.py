@@ -1,7 +1,4 @@
-"""How the phases went over time, thinned out to what a chart can show.
-
-Runs that a gate or a confirmation asked for are left out: they come in bursts, and when something is wrong.
-"""
+"""How the phases went over time, thinned out to what a chart can show."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,9 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
-from django.db.models import Q
-
 from backend.fleet.models import Region
+from backend.fleet.queries import seen_by
+from backend.runs.queries.rows import CHARTED_SQL
 from backend.runs.sql import COMPARABLE, fetch
 from backend.sites.models import Monitor
 
@@ -40,7 +37,7 @@ SELECT region_id, date_bin(%(width)s, scheduled_for, %(since)s) AS bucket,
     count(*) FILTER (WHERE outcome = 'measured' AND NOT is_comparable){quantiles}
 FROM (SELECT *, {comparable} AS is_comparable FROM runs_run) run
 WHERE monitor_id = %(monitor)s AND scheduled_for >= %(since)s AND scheduled_for < %(until)s
-    AND trigger IN ('schedule', 'manual')
+    AND {charted}
     AND (%(region)s::text IS NULL OR region_id = (SELECT id FROM fleet_region WHERE code = %(region)s))
 GROUP BY region_id, bucket ORDER BY region_id, bucket
 """
@@ -105,7 +102,7 @@ def points_of_runs(monitor: Monitor, wanted: Wanted, width: timedelta) -> dict[i
     period = {"since": wanted.since, "until": wanted.until, "width": width}
     asked = {"monitor": monitor.pk, "region": wanted.region, "quantile": wanted.quantile}
     quantiles = "".join(_QUANTILE.format(metric=metric) for metric in wanted.metrics)
-    statement = _SERIES.format(comparable=COMPARABLE, quantiles=quantiles)
+    statement = _SERIES.format(comparable=COMPARABLE, quantiles=quantiles, charted=CHARTED_SQL)
     for region_id, at, measured, failed, missed, disturbed, *values in fetch(statement, period | asked):
         points[region_id].append(
             SeriesPoint(
@@ -117,8 +114,7 @@ def points_of_runs(monitor: Monitor, wanted: Wanted, width: timedelta) -> dict[i
 
 def by_region(monitor: Monitor, points: Mapping[int, Sequence[SeriesPoint]]) -> list[RegionSeries]:
     """The same with the regions that the monitor's organisation sees, by code. One statement."""
-    seen_by = Q(organisation=None) | Q(organisation=monitor.site.organisation_id)
-    regions = Region.objects.filter(seen_by, pk__in=points).order_by("code")
+    regions = Region.objects.filter(seen_by(monitor.site.organisation_id), pk__in=points).order_by("code")
     return [RegionSeries(region=region, points=tuple(points[region.pk])) for region in regions]
 
 

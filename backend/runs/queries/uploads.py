@@ -1,6 +1,5 @@
 """Page loads out of files: lists, and one in full."""
 
-import logging
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -9,13 +8,10 @@ from django.db.models import Case, IntegerField, When
 
 from backend.accounts.models import Organisation
 from backend.lists import older
-from backend.runs.documents import DocumentError, unpack
 from backend.runs.models import Upload
+from backend.runs.queries.documents import measurement_of, result_in
 from backend.sites.models import Site
-from workers.measurement.messages import Measured, PageMeasurement
-from workers.measurement.wire import WireError
-
-log = logging.getLogger(__name__)
+from workers.measurement.messages import PageMeasurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,10 +69,5 @@ def upload_detail(organisation: Organisation, public_id: UUID) -> UploadDetail |
 
 
 def _measurement(row: Upload) -> PageMeasurement | None:
-    try:
-        outcome = unpack(bytes(row.document)).outcome
-    except (WireError, DocumentError):
-        log.exception("the document of upload %s cannot be read", row.public_id)
-        return None
-    measurement = outcome.measurement if isinstance(outcome, Measured) else None
+    measurement = measurement_of(result_in(bytes(row.document), of=f"upload {row.public_id}"))
     return measurement if isinstance(measurement, PageMeasurement) else None
