@@ -21,12 +21,14 @@ log = logging.getLogger(__name__)
 
 
 def into_missed(reason: str) -> str:
-    """The end of a statement whose `gone` are pending runs that it deleted: they are missed, for a reason in SQL."""
+    """The end of a statement whose `gone` are pending runs that it deleted: they are missed, for a reason in SQL. The
+    result of one whose pictures have come already may still come late.
+    """
     return f"""
 INSERT INTO runs_run (run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, outcome, missed_reason,
-    received_at, late, has_screenshot, first_run_id, config_version)
-SELECT run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, 'missed', {reason}, %(now)s, false, false,
-    first_run_id, config_version
+    received_at, late, has_screenshot, has_film, first_run_id, config_version)
+SELECT run_id, scheduled_for, monitor_id, region_id, attempt, kind, trigger, 'missed', {reason}, %(now)s, false,
+    has_screenshot, has_film, first_run_id, config_version
 FROM gone ON CONFLICT DO NOTHING
 """
 

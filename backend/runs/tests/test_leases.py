@@ -63,6 +63,14 @@ def test_a_run_that_is_lost_twice_is_missed(fleet: Fleet) -> None:
     assert not PendingRun.objects.exists()
 
 
+def test_a_picture_that_came_before_its_run_was_given_up_is_kept_for_the_late_result(fleet: Fleet) -> None:
+    lost = _lost(fleet, attempt=2, has_screenshot=True, has_film=True)
+    assert sweep(NOW).missed == 1
+    assert ingest(fleet.region, [line_of(lost)], now=NOW) == [ReceiptStatus.STORED]
+    run = Run.objects.get()
+    assert (run.outcome, run.late, run.has_screenshot, run.has_film) == ("measured", True, True, True)
+
+
 def test_whoever_waits_for_the_first_attempt_is_told_of_the_second(fleet: Fleet) -> None:
     first = _lost(fleet)
     PendingRun.objects.update(phases={"wait_us": 40, "ttfb_us": 40})
