@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from backend.web.series import PhaseSeries
+from backend.web.series import METRIC_NAMES, PhaseSeries
 from backend.web.waterfall import axis, film, shapes
 from backend.web.waterfall.data import ChartData
 
@@ -27,6 +27,7 @@ CONSTANTS: dict[str, object] = {
     "BAR_HEIGHT": shapes.BAR_HEIGHT,
     "ROW_HEIGHT": shapes.ROW_HEIGHT,
     "LANE_HEIGHT": shapes.LANE_HEIGHT,
+    "LABEL_HEIGHT": shapes.LABEL_HEIGHT,
     "TINY_PERCENT": shapes.TINY_PERCENT,
     "NOTE_SIGNS": shapes.NOTE_SIGNS,
     "MAX_TICKS": axis.MAX_TICKS,
@@ -35,6 +36,7 @@ CONSTANTS: dict[str, object] = {
     "TICK_PERCENT": axis.TICK_PERCENT,
     "MIN_LENGTH_US": axis.MIN_LENGTH_US,
     "FILM_SLOTS": film.FILM_SLOTS,
+    "METRIC_NAMES": METRIC_NAMES,
 }
 
 

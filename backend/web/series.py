@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, get_args
 
-from workers.measurement.messages import Kind
+from backend.alerts.metrics import METRICS, measured_by
 
 Metric = Literal[
     "ttfb_ms",
@@ -22,31 +22,9 @@ Metric = Literal[
     "speed_index",
     "tbt_ms",
 ]
-METRIC_NAMES: dict[Metric, str] = {
-    "ttfb_ms": "First byte",
-    "dns_ms": "DNS",
-    "connect_ms": "Connect",
-    "tls_ms": "TLS",
-    "wait_ms": "Waiting",
-    "download_ms": "Download",
-    "total_ms": "Total",
-    "fcp_ms": "First paint",
-    "lcp_ms": "Largest paint",
-    "load_ms": "Load",
-    "fully_loaded_ms": "Fully loaded",
-    "start_render_ms": "Start render",
-    "speed_index": "Speed Index",
-    "tbt_ms": "Blocking time",
-}
-_OF_PAGES: tuple[Metric, ...] = (
-    "fcp_ms",
-    "lcp_ms",
-    "load_ms",
-    "fully_loaded_ms",
-    "start_render_ms",
-    "speed_index",
-    "tbt_ms",
-)
+# A sentence says "Connecting" and "Waiting for the server"; a legend and the head of a column have less room.
+_IN_BRIEF: dict[Metric, str] = {"connect_ms": "Connect (TCP)", "wait_ms": "Waiting"}
+METRIC_NAMES: dict[Metric, str] = {name: _IN_BRIEF.get(name, METRICS[name].label) for name in get_args(Metric)}
 PHASES: tuple[Metric, ...] = ("ttfb_ms", "dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms")
 
 
@@ -118,7 +96,7 @@ class SeriesTable:
 
 def metrics_of(kind: str) -> tuple[Metric, ...]:
     """What a monitor of this kind measures."""
-    return tuple(metric for metric in METRIC_NAMES if kind == Kind.PAGE or metric not in _OF_PAGES)
+    return tuple(metric for metric in METRIC_NAMES if measured_by(metric, kind))
 
 
 def series_table(series: PhaseSeries, *, limit: int = 400) -> SeriesTable:

@@ -82,6 +82,8 @@ export const ROW_HEIGHT = 27 as const;
 
 export const LANE_HEIGHT = 9 as const;
 
+export const LABEL_HEIGHT = 14 as const;
+
 export const TINY_PERCENT = 0.15 as const;
 
 export const NOTE_SIGNS = {"blocks rendering": "◆", "largest paint": "★", "still open": "…", "only here": "◯"} as const;
@@ -97,3 +99,5 @@ export const TICK_PERCENT = 16.5 as const;
 export const MIN_LENGTH_US = 100 as const;
 
 export const FILM_SLOTS = 6 as const;
+
+export const METRIC_NAMES = {"ttfb_ms": "First byte", "dns_ms": "DNS", "connect_ms": "Connect (TCP)", "tls_ms": "TLS", "wait_ms": "Waiting", "download_ms": "Download", "total_ms": "Total", "fcp_ms": "First paint", "lcp_ms": "Largest paint", "load_ms": "Load", "fully_loaded_ms": "Fully loaded", "start_render_ms": "Start render", "speed_index": "Speed Index", "tbt_ms": "Blocking time"} as const;

@@ -16,6 +16,7 @@ from backend.web.waterfall.rows import Bar, Chart, Row
 from backend.web.waterfall.segments import PHASE_NAMES, Phase
 from backend.web.waterfall.shapes import (
     BAR_HEIGHT,
+    LABEL_HEIGHT,
     LEGEND,
     NOTE_SIGNS,
     SHAPES,
@@ -29,7 +30,6 @@ from backend.web.waterfall.wanted import Wanted, Window
 
 register = template.Library()
 
-LANE_HEIGHT = 14
 # What the columns of each kind of rows are called: the name's two parts, then the status.
 _HEADINGS = {
     "request": ("Request", "host", "Status"),
@@ -111,7 +111,7 @@ def waterfall_marks(chart: Chart, view: Axis | None = None, hide: Sequence[str] 
     axis, marks, top = _marked(chart, view, hide)
     parts = [
         *(_line("wf-tick", tick.x, top) for tick in axis.ticks),
-        *(_line(f"wf-mark m-{mark.key}", mark.x, LANE_HEIGHT * mark.lane + 2) for mark in marks),
+        *(_line(f"wf-mark m-{mark.key}", mark.x, LABEL_HEIGHT * mark.lane + 2) for mark in marks),
     ]
     return _layer("wf-marks", parts)
 
@@ -122,7 +122,7 @@ def waterfall_labels(chart: Chart, view: Axis | None = None, hide: Sequence[str]
     axis, marks, top = _marked(chart, view, hide)
     parts = [
         *(_label("wf-tick-text tight" if tick.is_tight else "wf-tick-text", tick, top + 14) for tick in axis.ticks),
-        *(_label(f"wf-mark-text m-{mark.key}", mark, LANE_HEIGHT * mark.lane + 11) for mark in marks if mark.text),
+        *(_label(f"wf-mark-text m-{mark.key}", mark, LABEL_HEIGHT * mark.lane + 11) for mark in marks if mark.text),
     ]
     return _layer("wf-labels", parts)
 
@@ -201,7 +201,7 @@ def _marked(chart: Chart, view: Axis | None, hide: Sequence[str]) -> tuple[Axis,
     """The axis, its lines, and where below their labels the ticks begin."""
     axis = view or chart.axis
     marks = marks_on(axis, [moment for moment in chart.moments if moment.key not in hide])
-    return axis, marks, LANE_HEIGHT * lanes_of(marks)
+    return axis, marks, LABEL_HEIGHT * lanes_of(marks)
 
 
 def _layer(name: str, parts: Iterable[str]) -> SafeString:

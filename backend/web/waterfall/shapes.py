@@ -11,6 +11,8 @@ from backend.web.waterfall.segments import Phase
 BAR_HEIGHT = 14
 ROW_HEIGHT = 27
 LANE_HEIGHT = 9
+# Of one line of labels over the axis.
+LABEL_HEIGHT = 14
 # More requests at a time than this share lanes.
 MAX_LANES = 12
 # A bar narrower than this many percent of the axis gets an outline of one pixel, so that it can be seen.

@@ -19,6 +19,7 @@ from backend.web.waterfall.segments import PHASE_NAMES, Phase
 from backend.web.waterfall.shapes import (
     BAR_HEIGHT,
     INSTANT,
+    LABEL_HEIGHT,
     LEGEND,
     NOTE_SIGNS,
     SHAPES,
@@ -39,7 +40,6 @@ WIDTH = 1_200
 PLOT = 520
 PAD = 12
 _ROW = 22
-_LANE = 14
 _FILM = 60
 # A name and its host share a place of so many pixels, by the mean width of a letter in either's size.
 _NAME_CHARS, _NAME_PX, _HOST_PX, _NAMES_PX = 34, 7.3, 6.7, 264
@@ -112,7 +112,7 @@ def _picture(picture: Picture, top: int) -> tuple[list[str], int]:
         parts.extend(_film(picture.film, picture, top))
         top += _FILM + 8
     marks = marks_on(picture.view, [one for one in picture.chart.moments if one.key not in picture.wanted.hide])
-    head = top + _LANE * lanes_of(marks) + 18
+    head = top + LABEL_HEIGHT * lanes_of(marks) + 18
     wanted = [row for row in sorted_rows(picture.chart.rows, picture.wanted.sort) if picture.wanted.wants(row)]
     rows = wanted[:MAX_ROWS]
     y = head
@@ -134,11 +134,13 @@ def _picture(picture: Picture, top: int) -> tuple[list[str], int]:
     ticks = picture.view.ticks
     parts.extend(_line(tick.x, head - 16, y, "line", 1) for tick in ticks)
     parts.extend(
-        _line(mark.x, top + _LANE * mark.lane + 2, y, f"mark-{mark.key}", 1.5, DASHES.get(mark.key, ""))
+        _line(mark.x, top + LABEL_HEIGHT * mark.lane + 2, y, f"mark-{mark.key}", 1.5, DASHES.get(mark.key, ""))
         for mark in marks
     )
     labels = [_label(tick, head - 5, "muted") for tick in ticks]
-    labels += [_label(mark, top + _LANE * mark.lane + 11, f"mark-{mark.key}", 700) for mark in marks if mark.text]
+    labels += [
+        _label(mark, top + LABEL_HEIGHT * mark.lane + 11, f"mark-{mark.key}", 700) for mark in marks if mark.text
+    ]
     return [*parts, _before_lines(labels), *below], y
 
 

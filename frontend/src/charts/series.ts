@@ -1,7 +1,7 @@
 // The service's series -> what Chart.js draws. Pure.
 
 import type { ChartConfiguration, ChartDataset, Point, TooltipItem } from "chart.js";
-import type { PhaseSeries, RegionSeries, SeriesPoint } from "../contract";
+import { METRIC_NAMES, type PhaseSeries, type RegionSeries, type SeriesPoint } from "../contract";
 import { milliseconds, shortDuration } from "../format";
 import { SERIES, type Theme } from "./theme";
 import { timeText, timeTicks } from "./time";
@@ -19,21 +19,21 @@ const DEPLOY = "Deploy", MARKS = "marks";
 // So many times the usual step between two points is a pause.
 const PAUSE = 3;
 
-const NAMES: Readonly<Record<Metric, readonly [name: string, color: string]>> = {
-  ttfb_ms: ["First byte", "text"],
-  dns_ms: ["DNS", "phase-dns"],
-  connect_ms: ["Connect (TCP)", "phase-connect"],
-  tls_ms: ["TLS", "phase-tls"],
-  wait_ms: ["Waiting", "phase-wait"],
-  download_ms: ["Download", "phase-download"],
-  total_ms: ["Total", "muted"],
-  fcp_ms: ["First paint", "mark-fcp"],
-  lcp_ms: ["Largest paint", "mark-lcp"],
-  load_ms: ["Load", "mark-load"],
-  fully_loaded_ms: ["Fully loaded", "muted"],
-  start_render_ms: ["Start render", "phase-download"],
-  speed_index: ["Speed Index", "phase-wait"],
-  tbt_ms: ["Blocking time", "phase-connect"],
+const COLORS: Readonly<Record<Metric, string>> = {
+  ttfb_ms: "text",
+  dns_ms: "phase-dns",
+  connect_ms: "phase-connect",
+  tls_ms: "phase-tls",
+  wait_ms: "phase-wait",
+  download_ms: "phase-download",
+  total_ms: "muted",
+  fcp_ms: "mark-fcp",
+  lcp_ms: "mark-lcp",
+  load_ms: "mark-load",
+  fully_loaded_ms: "muted",
+  start_render_ms: "phase-download",
+  speed_index: "phase-wait",
+  tbt_ms: "phase-connect",
 };
 
 export function chartConfig(series: PhaseSeries, theme: Theme): ChartConfiguration<"line", Point[]> {
@@ -61,8 +61,8 @@ export function chartConfig(series: PhaseSeries, theme: Theme): ChartConfigurati
 /** One region: a line for each of the metrics, the first byte dashed since it is the sum of others. */
 function phaseLines(region: RegionSeries, metrics: readonly Metric[], theme: Theme): Line[] {
   return metrics.map((metric, place) => {
-    const [name, color] = NAMES[metric];
-    return { ...line(name, region.points, place, theme.color(color)), borderDash: metric === "ttfb_ms" ? [5, 3] : [] };
+    const drawn = line(METRIC_NAMES[metric], region.points, place, theme.color(COLORS[metric]));
+    return { ...drawn, borderDash: metric === "ttfb_ms" ? [5, 3] : [] };
   });
 }
 

@@ -1,12 +1,10 @@
 // Rows and lines as HTML: the twin of backend/web/templatetags/waterfall.py, for what only the script draws.
 
-import { BAR_HEIGHT, LANE_HEIGHT, LANE_SHAPES, NOTE_SIGNS, PHASES, type RowData, TINY_PERCENT } from "../contract";
+import { BAR_HEIGHT, LABEL_HEIGHT, LANE_HEIGHT, LANE_SHAPES, NOTE_SIGNS, PHASES, type RowData, TINY_PERCENT } from "../contract";
 import { duration, size } from "../format";
 import { type Label, lanesOf, type Mark, type Tick } from "./axis";
 
 const SIGNS: Readonly<Record<string, string>> = NOTE_SIGNS;
-// Height of one line of labels over the axis.
-const LABEL_HEIGHT = 14;
 
 export interface Drawn {
   readonly href: string;
