@@ -11,13 +11,14 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from backend.alerts.models import Delivery, DeliveryState, Incident, Watch
-from backend.fleet.queries import Health, RegionState, all_regions
+from backend.fleet.queries import OFFLINE_AFTER, Health, RegionState, all_regions
 from backend.runs.broker import BrokerError, memory
 from backend.runs.models import PendingRun, Run
 from backend.web.queues import RegionQueues, queues_of
 
 # Short enough to be counted at once where a hundred thousand schedules run every minute.
 RECENT = timedelta(minutes=5)
+_RECENT_MINUTES = RECENT // timedelta(minutes=1)
 
 
 class ServiceCollector(Collector):
@@ -49,7 +50,8 @@ def _memory() -> Iterator[GaugeMetricFamily]:
 
 
 def _agents(states: list[RegionState], now: datetime) -> Iterator[GaugeMetricFamily]:
-    alive = GaugeMetricFamily("firstbyte_agents_alive", "Agents heard in the last 90 s.", labels=["region"])
+    alive_s = OFFLINE_AFTER.total_seconds()
+    alive = GaugeMetricFamily("firstbyte_agents_alive", f"Agents heard in the last {alive_s:.0f} s.", labels=["region"])
     silent = GaugeMetricFamily(
         "firstbyte_agent_last_seen_seconds", "Since the last heartbeat of the region's newest agent.", labels=["region"]
     )
@@ -81,7 +83,7 @@ def _runs(now: datetime) -> Iterator[GaugeMetricFamily]:
     yield _gauge("firstbyte_runs_running", "Runs that an agent holds.", pending.exclude(agent="").count())
     ended = GaugeMetricFamily(
         "firstbyte_runs_ended_recently",
-        "Runs due in the last 5 minutes, by how they ended.",
+        f"Runs due in the last {_RECENT_MINUTES} minutes, by how they ended.",
         labels=["outcome", "reason"],
     )
     recent = Run.objects.filter(scheduled_for__gte=now - RECENT)
@@ -96,7 +98,7 @@ def _runs(now: datetime) -> Iterator[GaugeMetricFamily]:
     yield ended
     yield _gauge(
         "firstbyte_pages_contended_recently",
-        "Page loads due in the last 5 minutes that other work of their agents' machines disturbed.",
+        f"Page loads due in the last {_RECENT_MINUTES} minutes that other work of their agents' machines disturbed.",
         disturbed,
     )
 

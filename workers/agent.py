@@ -43,6 +43,7 @@ log = logging.getLogger(__name__)
 
 # Where a person waits first, then pipelines, then the schedule; a pair is raw probes of the same engine.
 _RAW_QUEUES = tuple(queue_name(kind, lane) for lane in Lane for kind in (Kind.PROBE, Kind.PAIR))
+_HURRIED_PAGES = tuple(queue_name(Kind.PAGE, lane) for lane in (Lane.NOW, Lane.GATE))
 # An agent that ends keeps its spool until its last run is over.
 PATIENCE_S = FINISH_S + 15.0
 _ASK_AGAIN_S = 0.2
@@ -105,8 +106,8 @@ def _posts(config: AgentConfig, toolbox: Toolbox) -> tuple[_Post, ...]:
     slots = config.probes_in_flight
     return (
         _Post(name="probe", queues=_RAW_QUEUES, slots=slots, instruments=probes, shaped=shaped, is_probe=True),
-        _page_post("page", ("page",), config, toolbox, browsers=config.browsers),
-        _page_post("page-now", ("page.now", "page.gate"), config, toolbox, browsers=1),
+        _page_post("page", (queue_name(Kind.PAGE, Lane.SCHEDULE),), config, toolbox, browsers=config.browsers),
+        _page_post("page-now", _HURRIED_PAGES, config, toolbox, browsers=1),
     )
 
 

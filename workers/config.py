@@ -4,6 +4,7 @@ Any name may be given as <NAME>_FILE instead (Docker secrets).
 """
 
 import os
+import re
 import socket
 import ssl
 from pathlib import Path
@@ -14,6 +15,7 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from workers.measurement.addresses import Network, parse_networks
 from workers.measurement.broker import broker_url
+from workers.measurement.routes import REGION_PATTERN
 from workers.measurement.target import parse_ports
 
 _PREFIX = "FIRSTBYTE_"
@@ -21,6 +23,18 @@ _PREFIX = "FIRSTBYTE_"
 
 class ConfigError(ValueError):
     """The environment does not make an agent; the text is one readable list of faults, without secrets."""
+
+
+def _region(code: str) -> str:
+    if not re.fullmatch(REGION_PATTERN, code):
+        raise ValueError("must be the region's code: 2 to 20 lower-case letters, digits and inner hyphens (eu-west)")
+    return code
+
+
+def _service(url: str) -> str:
+    if not re.match(r"https?://[^/\s]", url):
+        raise ValueError("must be the service's address, with https:// and its host (https://firstbyte.example.com)")
+    return url
 
 
 def _known_broker(url: SecretStr) -> SecretStr:
@@ -54,8 +68,8 @@ class AgentConfig(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, env_ignore_empty=True, frozen=True, extra="ignore")
 
-    region: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,39}$")
-    service_url: str = Field(pattern=r"^https?://[^/\s]+")
+    region: Annotated[str, AfterValidator(_region)]
+    service_url: Annotated[str, AfterValidator(_service)]
     agent_token: SecretStr
     broker_url: Annotated[SecretStr, AfterValidator(_known_broker)]
     spool_dir: Path

@@ -11,8 +11,9 @@ from backend.accounts.room import hold
 from backend.as_it_is import as_it_is
 from backend.fleet import broker
 from backend.fleet.credentials import Credentials, digest, new_credentials, shown_prefix
-from backend.fleet.models import CODE_PATTERN, Agent, Region
+from backend.fleet.models import Agent, Region
 from workers.measurement.messages import Heartbeat
+from workers.measurement.routes import REGION_PATTERN
 
 # An agent names itself. A broken or stolen one must not fill the table; no region runs more hosts than this.
 MAX_AGENTS = 200
@@ -31,7 +32,7 @@ def add_region(*, actor: User | None, organisation: Organisation | None, code: s
 
     `organisation` None: all share it. Raises RegionError, BrokerUnavailableError (then nothing is kept).
     """
-    if not re.fullmatch(CODE_PATTERN, code):
+    if not re.fullmatch(REGION_PATTERN, code):
         raise RegionError("Use 2 to 20 lower-case letters, digits and inner hyphens for the code, such as eu-west.")
     if organisation is not None:
         hold(organisation)

@@ -5,9 +5,7 @@ from django.db import models
 from django.utils import timezone
 
 from backend.accounts.models import Organisation
-
-# The code is a key prefix in the broker: no character that one of its patterns or a path would read differently.
-CODE_PATTERN = r"^[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])$"
+from workers.measurement.routes import REGION_PATTERN
 
 
 class Region(models.Model):
@@ -22,7 +20,7 @@ class Region(models.Model):
         max_length=20,
         unique=True,
         validators=[
-            RegexValidator(CODE_PATTERN, "Use 2 to 20 lower-case letters, digits and inner hyphens, such as eu-west.")
+            RegexValidator(REGION_PATTERN, "Use 2 to 20 lower-case letters, digits and inner hyphens, such as eu-west.")
         ],
     )
     name = models.CharField(max_length=60)

@@ -11,10 +11,11 @@ from backend.accounts.models import Organisation
 from backend.fleet.credentials import TOKEN_KIND, digest
 from backend.fleet.listening import listening_since
 from backend.fleet.models import Agent, Region
+from workers.measurement.routes import HEARTBEAT_INTERVAL_S
 
-# An agent tells of itself every 15 s: three missed are a hiccup of the network, six are an agent that is gone.
-LATE_AFTER = timedelta(seconds=45)
-OFFLINE_AFTER = timedelta(seconds=90)
+# Three heartbeats missed are a hiccup of the network, six are an agent that is gone.
+LATE_AFTER = timedelta(seconds=3 * HEARTBEAT_INTERVAL_S)
+OFFLINE_AFTER = timedelta(seconds=6 * HEARTBEAT_INTERVAL_S)
 # An honest clock is within this of ours, half a second of network included.
 SKEW_LIMIT_US = 2_000_000
 

@@ -14,6 +14,8 @@ PROGRESS_PATH = f"{AGENT_PATH}progress"
 PICTURE_PATH = f"{AGENT_PATH}{{kind}}/{{run_id}}"
 
 HEARTBEAT_INTERVAL_S = 15
+# A region's code is a key prefix in the broker: no character that one of its patterns or a path would read differently.
+REGION_PATTERN = r"^[a-z0-9](?:[a-z0-9-]{0,18}[a-z0-9])$"
 
 
 class PictureKind(StrEnum):

@@ -82,8 +82,9 @@ def test_everything_that_is_missing_is_said_at_once(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("REGION", "EU West", "match"),
-        ("SERVICE_URL", "firstbyte.example.org", "match"),
+        ("REGION", "EU West", "must be the region's code: 2 to 20 lower-case letters"),
+        ("REGION", "eu-", "must be the region's code: 2 to 20 lower-case letters"),
+        ("SERVICE_URL", "firstbyte.example.org", "must be the service's address, with https:// and its host"),
         ("BROKER_URL", "amqp://eu:hidden@host/", "must begin with unix://, redis:// or rediss://, not amqp"),
         ("BROWSERS", "many", "integer"),
         ("BROWSERS", "99", "16"),

@@ -15,7 +15,7 @@ from backend.accounts.room import hold
 from backend.alerts import channels
 from backend.alerts.channels import Item, Outcome, Parcel, Sent
 from backend.alerts.channels.config import ChannelError, Checked, check, rotated
-from backend.alerts.delivery import UNREADABLE, drop_waiting
+from backend.alerts.delivery import LEASE, UNREADABLE, drop_waiting
 from backend.alerts.message import Event, Link, Message, Severity, clean
 from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.channels import MAX_NAME_CHARS
@@ -30,7 +30,6 @@ TEST_PACE = timedelta(seconds=3)
 # Of all channels together: each test may fill twenty mailboxes that nobody asked, or hold a thread of the service for
 # as long as a call may take.
 MAX_TESTS_AN_HOUR = 100
-_LEASE = timedelta(seconds=60)
 
 
 class ChannelLimitError(ChannelError):
@@ -164,7 +163,7 @@ def _prepare_test(actor: User | None, channel: Channel, now: datetime) -> tuple[
     message = _test_message(channel, now)
     notice = tell(organisation=channel.organisation, about=channel.public_id, message=message, channels=[])
     delivery = Delivery.objects.create(
-        notice=notice, channel=channel, channel_name=channel.name, attempts=1, lease_until=now + _LEASE
+        notice=notice, channel=channel, channel_name=channel.name, attempts=1, lease_until=now + LEASE
     )
     record("test_channel", channel, actor=actor, organisation=channel.organisation, name=channel.name)
     return delivery, _parcel(channel, delivery.public_id, notice.sequence, message)

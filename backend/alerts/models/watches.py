@@ -1,4 +1,4 @@
-"""What the judge remembers of each monitor between two looks. `memory` is JSON that only `judging` reads."""
+"""What the judge remembers of each monitor between two looks. `memory` is JSON of whoever looks."""
 
 from django.db import models
 
@@ -21,7 +21,7 @@ class Watch(models.Model):
 
 
 class Scrutiny(models.Model):
-    """The same for what deep probes find; only probe monitors have one."""
+    """The same for what deep probes and page loads find."""
 
     monitor = models.OneToOneField(Monitor, on_delete=models.CASCADE, primary_key=True, related_name="+")
     due_at = models.DateTimeField()
