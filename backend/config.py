@@ -26,7 +26,7 @@ CommaList = Annotated[tuple[str, ...], NoDecode]
 class Config(BaseSettings):
     """The settings of the service. Every secret may be absent: commands that need none (collectstatic) run without."""
 
-    model_config = SettingsConfigDict(env_prefix=PREFIX, extra="ignore", frozen=True, case_sensitive=False)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="ignore", frozen=True)
 
     secret_key: SecretStr = SecretStr("")
     fernet_keys: SecretStr = SecretStr("")
@@ -177,7 +177,8 @@ def load() -> Config:
         return Config()
     except ValidationError as error:
         faults = [
-            f"{PREFIX}{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors(include_input=False)
+            f"{PREFIX}{str(fault['loc'][0]).upper()}: {fault['msg'].removeprefix('Value error, ')}"
+            for fault in error.errors(include_input=False)
         ]
         raise ImproperlyConfigured("The environment cannot be used:\n  " + "\n  ".join(faults)) from error
 

@@ -38,6 +38,17 @@ def test_all_faults_are_told_at_once_and_no_value(configured: Callable[..., Conf
     assert "hunter2" not in text
 
 
+def test_an_empty_variable_is_an_absent_one(configured: Callable[..., Config]) -> None:
+    config = configured(DB_PORT="", CA_FILE="", SLACK_ORIGINS="", EMAIL_FROM="")
+    assert (config.db_port, config.ca_file, config.email_from) == (5432, None, "firstbyte@localhost")
+    assert config.slack_origins[0] == "https://hooks.slack.com"
+
+
+def test_a_fault_is_told_in_a_sentence_of_ours(configured: Callable[..., Config]) -> None:
+    with pytest.raises(ImproperlyConfigured, match=r"FIRSTBYTE_EMAIL_URL: must be smtp://"):
+        configured(EMAIL_URL="imap://mail.example")
+
+
 def test_secrets_stay_out_of_reprs(configured: Callable[..., Config]) -> None:
     config = configured(
         SECRET_KEY="hunter2", FERNET_KEYS="hunter2", DB_PASSWORD="hunter2", REDIS_URL="redis://:hunter2@x"
