@@ -143,7 +143,12 @@ class Outbound:
             return sock
         sock.settimeout(_left(deadline))
         try:
-            return _context(self.ca_file).wrap_socket(sock, server_hostname=target.host)
+            context = _context(self.ca_file)
+        except OSError as error:
+            why = f"The service cannot read the authority that FIRSTBYTE_CA_FILE names: {error.strerror}."
+            raise OutboundError(Reason.TLS, why) from error
+        try:
+            return context.wrap_socket(sock, server_hostname=target.host)
         except ssl.SSLCertVerificationError as error:
             raise OutboundError(Reason.TLS, f"The certificate: {error.verify_message}") from None
         except ssl.SSLError as error:

@@ -3,6 +3,7 @@
 import socket
 import ssl
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
 from time import monotonic, sleep
@@ -249,6 +250,19 @@ def test_a_certificate_of_another_name_or_authority_is_refused(authority: Author
 
     assert "not valid for 'hook.example'" in reason(authority.context("other.example"))
     assert "self-signed" in reason(self_signed_context(tmp_path, "hook.example"))
+
+
+@pytest.mark.parametrize("content", [None, b"", b"no certificate"], ids=["missing", "empty", "none"])
+def test_an_authority_that_cannot_be_read_is_no_fault_of_the_other_side(
+    authority: Authority, tmp_path: Path, content: bytes | None
+) -> None:
+    file = tmp_path / "our-own.pem"
+    if content is not None:
+        file.write_bytes(content)
+    with Server(answering(response()), context=authority.context("hook.example")) as server:
+        error = refused(server.url(host="hook.example"), replace(secured(authority), ca_file=file))
+    assert error.reason is Reason.TLS
+    assert "FIRSTBYTE_CA_FILE" in str(error)
 
 
 def test_a_server_without_tls_is_no_secure_one(authority: Authority) -> None:
