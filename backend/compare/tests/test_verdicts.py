@@ -9,12 +9,13 @@ from pytest_django import DjangoAssertNumQueries
 
 from backend.alerts.enrolment import enrol
 from backend.alerts.models import Incident, Resolution, Watch
+from backend.cast import Member
 from backend.compare import actions, queries, steps
 from backend.compare.judging import Change, judge_pairing
 from backend.compare.models import HostLook, Pairing, StoredVerdict
 from backend.compare.pairings import PairingDraft
 from backend.compare.samples import Window, samples_of
-from backend.compare.tests.world import World
+from backend.compare.tests.world import World, make_world
 from backend.fleet.models import Region
 from backend.runs.actions import request_runs
 from backend.runs.ingest import ingest
@@ -22,7 +23,7 @@ from backend.runs.models import PendingRun, Run, Trigger
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED, line_of, page, pair
 from backend.sites.actions import set_paused
-from backend.sites.models import Host, Monitor
+from backend.sites.models import Host, Monitor, Site
 from workers.diagnosis.pair_samples import Verdict, run_of
 from workers.measurement.messages import Measured, PairMeasurement
 from workers.measurement.pair import CacheReport, CacheState, Leg
@@ -275,13 +276,39 @@ def test_a_step_judges_what_is_due_and_comes_back_when_the_verdicts_are_old(worl
 def test_a_pairing_that_cannot_be_judged_does_not_keep_the_others_waiting(
     world: World, pairing: Pairing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(pairing: Pairing, *, now: datetime) -> list[Change]:
-        raise ArithmeticError
+    judged: list[str] = []
 
-    monkeypatch.setattr(steps, "judge_pairing", broken)
-    with pytest.raises(ArithmeticError):
-        steps.judge_due_pairings(NOW)
+    def judge(one: Pairing, *, now: datetime) -> list[Change]:
+        if one == pairing:
+            raise ArithmeticError
+        judged.append(one.name)
+        return []
+
+    other = paired(world, replace(DRAFT, cdn_url="https://cdn.shop.example/other.js"))
+    Pairing.objects.filter(pk=pairing.pk).update(judge_at=NOW - timedelta(minutes=1))
+    monkeypatch.setattr(steps, "judge_pairing", judge)
+    assert steps.judge_due_pairings(NOW) == 2
+    assert judged == [other.name]
     assert steps.judge_due_pairings(NOW) == 0
+
+
+def test_a_site_whose_hosts_cannot_be_looked_at_keeps_neither_others_nor_pairings_waiting(
+    world: World, pairing: Pairing, bob: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+
+    def look(*, site: Site, now: datetime) -> int:
+        if site == world.site:
+            raise ArithmeticError
+        looked.append(site.name)
+        return 1
+
+    other = make_world(bob, "ap").site
+    monkeypatch.setattr(steps, "look_at_hosts", look)
+    steps.step(NOW)
+    assert looked == [other.name]
+    assert HostLook.objects.get(site=world.site).due_at == NOW + steps.LOOK_AGAIN
+    assert stored(pairing)["eu"].pairs == 0
 
 
 def test_a_step_looks_at_hosts_soon_after_the_first_page_load_and_then_now_and_then(world: World) -> None:
