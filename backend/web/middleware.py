@@ -3,19 +3,17 @@
 import re
 from collections.abc import Callable
 from http import HTTPMethod, HTTPStatus
-from typing import cast
 from uuid import uuid4
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from allauth.account.adapter import get_adapter
 from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.contrib.auth.views import redirect_to_login
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.template.loader import render_to_string
 from django.utils import timezone
 
 from backend.accounts.audit import acting_from
+from backend.accounts.client_address import client_address
 from backend.accounts.models import User
 from backend.safe_methods import SAFE_METHODS
 from backend.web.within import page_of_form
@@ -81,18 +79,10 @@ def audited_address(get_response: GetResponse) -> GetResponse:
     """What a request changes is put down to where it came from, as far as the proxies that are trusted say."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
-        with acting_from(None if request.method in SAFE_METHODS else _address_of(request)):
+        with acting_from(None if request.method in SAFE_METHODS else client_address(request)):
             return get_response(request)
 
     return middleware
-
-
-def _address_of(request: HttpRequest) -> str | None:
-    """None where nobody says it, as behind a socket file."""
-    try:
-        return cast(str, get_adapter().get_client_ip(request))
-    except PermissionDenied:
-        return None
 
 
 def _zone_of(request: HttpRequest) -> ZoneInfo | None:

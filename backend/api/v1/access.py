@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from allauth.account.adapter import get_adapter
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
 from django.utils import timezone
@@ -13,6 +12,7 @@ from ninja.security.base import AuthBase
 from ninja.utils import check_csrf
 
 from backend.accounts.actions import note_token_use
+from backend.accounts.client_address import client_address
 from backend.accounts.models import ApiToken, Organisation, User
 from backend.accounts.permissions import Permission, Scope, check
 from backend.accounts.queries import membership_at, token_by_secret
@@ -94,11 +94,6 @@ def identify(request: HttpRequest) -> Caller:
     return _person(request) if given is None else _program(request, given)
 
 
-def address_of(request: HttpRequest) -> str | None:
-    """Where the request came from, as far as the proxies that are trusted say."""
-    return cast("str | None", get_adapter().get_client_ip(request))
-
-
 def _program(request: HttpRequest, given: str) -> Caller:
     scheme, _, secret = given.partition(" ")
     now = timezone.now()
@@ -109,7 +104,7 @@ def _program(request: HttpRequest, given: str) -> Caller:
             "The token is unknown, revoked or has expired. An admin makes tokens on the page Tokens.",
             headers={"WWW-Authenticate": 'Bearer error="invalid_token"'},
         )
-    note_token_use(token, address=address_of(request), now=now)
+    note_token_use(token, address=client_address(request), now=now)
     return Caller(
         key=f"token:{token.pk}",
         organisation=token.organisation,

@@ -66,6 +66,12 @@ def test_the_use_of_a_token_is_noted_with_the_address(program: Program) -> None:
     assert ApiToken.objects.get().last_used_ip == "127.0.0.1"
 
 
+def test_a_token_is_as_good_where_nobody_says_where_a_request_came_from(program: Program) -> None:
+    program.client.defaults["REMOTE_ADDR"] = ""
+    assert program.get("me").status_code == 200
+    assert ApiToken.objects.get().last_used_ip is None
+
+
 def test_an_address_that_does_not_exist_is_a_problem_like_any_other() -> None:
     found = problem_of(Program().get("nowhere/at/all"))
     assert (found["type"], found["instance"]) == ("/api/v1/problems/not-found", "/api/v1/nowhere/at/all")
