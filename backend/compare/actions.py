@@ -148,7 +148,10 @@ def _change(actor: User | None, monitor: Monitor, settings: MonitorSettings) -> 
 
 
 def _free_name(site: Site, wanted: str) -> str:
-    """The name, with a number after it when another pairing of the site has it."""
+    """The name, with a number after it when another pairing of the site has it. Until the transaction ends nobody else
+    finds the same one free.
+    """
+    site = as_it_is(site)
     taken = set(Pairing.objects.filter(site=site).values_list("name", flat=True))
     wanted = wanted[: MAX_NAME_CHARS - 4]
     return next(name for name in (wanted, *(f"{wanted} {n}" for n in range(2, 100))) if name not in taken)
