@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.contrib.sessions.models import Session
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.crypto import get_random_string
@@ -110,7 +110,7 @@ def add_member(*, actor: User | None, organisation: Organisation, email: str, ro
     if user is not None and user.proved_at is None:
         raise UnprovedError(user.email)
     password = None if user else get_random_string(PASSWORD_CHARS)
-    user = user or User.objects.create_user(email, password)
+    user = user or _new_user(email, password)
     membership = Membership.objects.create(user=user, organisation=organisation, role=role)
     record("add_member", membership, actor=actor, organisation=organisation, email=user.email, role=role.value)
     return Invited(membership=membership, password=password)
@@ -187,6 +187,15 @@ def change_profile(*, actor: User, name: str, time_zone: str) -> None:
 def choose_theme(*, actor: User, theme: Theme) -> None:
     """A person's own taste: no audit."""
     User.objects.filter(pk=actor.pk).update(theme=theme)
+
+
+def _new_user(email: str, password: str | None) -> User:
+    """Raises UnprovedError where another organisation makes the account at this moment."""
+    try:
+        with transaction.atomic():
+            return User.objects.create_user(email, password)
+    except IntegrityError:
+        raise UnprovedError(email.lower()) from None
 
 
 def _keep_an_owner(membership: Membership, *, leaving: bool) -> None:

@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
@@ -36,13 +36,19 @@ def add_region(*, actor: User | None, organisation: Organisation | None, code: s
         raise RegionError("Use 2 to 20 lower-case letters, digits and inner hyphens for the code, such as eu-west.")
     if organisation is not None:
         hold(organisation)
+    taken = RegionError(f"There is a region {code} already; choose another code.")
     if Region.objects.filter(code=code).exists():
-        raise RegionError(f"There is a region {code} already; choose another code.")
+        raise taken
     if Region.objects.filter(organisation=organisation).count() >= MAX_REGIONS:
         raise RegionError(f"There are {MAX_REGIONS} regions; no more can be added.")
     credentials = new_credentials(code)
     region = Region(code=code, name=name.strip()[:60] or code, organisation=organisation)
-    _store(region, credentials)
+    try:
+        with transaction.atomic():
+            _store(region, credentials)
+    except IntegrityError:
+        # Of another organisation, which nobody held back.
+        raise taken from None
     record("add_region", region, actor=actor, organisation=organisation, code=code)
     broker.write_account(region)
     return credentials

@@ -2,6 +2,8 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
 from django.db import connection
 
@@ -25,6 +27,24 @@ def side_by_side(count: int, act: Callable[[int], object]) -> list[BaseException
     for thread in threads:
         thread.join()
     return faults
+
+
+def both_having_read(statement: str, act: Callable[[int], object]) -> list[BaseException]:
+    """Two who act at once: each has the answer to a statement that begins so before the other goes on, where it may."""
+    read = threading.Barrier(2)
+
+    def together(execute: Any, sql: str, *rest: Any) -> Any:
+        result = execute(sql, *rest)
+        if sql.startswith(statement):
+            with suppress(threading.BrokenBarrierError):
+                read.wait(timeout=0.5)
+        return result
+
+    def one(number: int) -> None:
+        with connection.execute_wrapper(together):
+            act(number)
+
+    return side_by_side(2, one)
 
 
 def waiting() -> int:

@@ -8,6 +8,7 @@ from backend.accounts import actions, queries, sign_ins
 from backend.accounts.models import AuditEntry, Membership, User
 from backend.accounts.permissions import Permission, Role, allows
 from backend.cast import Member
+from backend.tests.side_by_side import both_having_read
 
 
 def test_a_new_member_gets_a_password_that_is_told_once(alice: Member) -> None:
@@ -99,3 +100,17 @@ def test_each_role_includes_the_ones_below(role: Role, granted: set[Permission])
 def test_the_chosen_organisation_counts_only_for_its_members(alice: Member, charlie: Member) -> None:
     mine = queries.membership_of(alice.user, charlie.organisation.public_id)
     assert mine == alice.membership
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_organisations_that_add_a_new_person_at_once_one_is_told_of_the_others_account(
+    alice: Member, charlie: Member
+) -> None:
+    homes = (alice.organisation, charlie.organisation)
+
+    def add(number: int) -> None:
+        actions.add_member(actor=None, organisation=homes[number], email="dora@new.example", role=Role.MEMBER)
+
+    refused = both_having_read('SELECT "accounts_user"', add)
+    assert [type(error) for error in refused] == [actions.UnprovedError]
+    assert User.objects.filter(email="dora@new.example").count() == 1

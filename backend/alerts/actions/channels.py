@@ -82,6 +82,8 @@ def change_channel(
 
     A new destination switches a channel on again that was switched off because the old one was gone.
     """
+    # Before the channel itself, in the order of tests and new channels: of two that want one name one is refused it.
+    hold(channel.organisation)
     channel = as_it_is(channel, "organisation")
     changed = []
     if name.strip() and clean(name) != channel.name:

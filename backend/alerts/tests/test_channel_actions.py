@@ -20,6 +20,7 @@ from backend.alerts.queries import channels as queries
 from backend.alerts.tests.standin import NO_SERVICE, StandIn, limited, loopback
 from backend.alerts.tests.test_notices import message
 from backend.cast import Member
+from backend.tests.side_by_side import both_having_read
 
 pytestmark = pytest.mark.django_db
 
@@ -73,6 +74,18 @@ def test_a_name_is_used_once_in_an_organisation(alice: Member, charlie: Member) 
     with pytest.raises(ChannelError, match="already") as caught:
         make(alice, name=" ops ")
     assert caught.value.field == "name"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_channels_that_get_one_name_at_once_one_is_refused_it(alice: Member) -> None:
+    channels = [make(alice, name=name).channel for name in ("first", "second")]
+
+    def rename(number: int) -> None:
+        actions.change_channel(actor=alice.user, channel=channels[number], name="ops")
+
+    refused = both_having_read('SELECT 1 AS "a" FROM "alerts_channel"', rename)
+    assert [type(error) for error in refused] == [ChannelError]
+    assert Channel.objects.filter(name="ops").count() == 1
 
 
 def test_without_a_name_a_channel_is_named_for_where_it_leads(alice: Member) -> None:

@@ -1,10 +1,6 @@
-import threading
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
@@ -18,7 +14,7 @@ from backend.runs.models import Schedule
 from backend.runs.tests.results import page
 from backend.sites import hosts
 from backend.sites.models import Host, HostRole, Monitor
-from backend.tests.side_by_side import side_by_side
+from backend.tests.side_by_side import both_having_read
 
 pytestmark = pytest.mark.django_db
 DRAFT = PairingDraft(cdn_url="https://host-1.example/assets/2.js", origin="host-0.example")
@@ -143,19 +139,9 @@ def test_pairings_are_found_within_their_organisation(
 
 @pytest.mark.django_db(transaction=True)
 def test_two_that_are_made_at_once_get_names_of_their_own(world: World) -> None:
-    read = threading.Barrier(2)
-
-    def together(execute: Any, sql: str, *rest: Any) -> Any:
-        result = execute(sql, *rest)
-        if sql.startswith('SELECT "compare_pairing"."name"'):
-            with suppress(threading.BrokenBarrierError):
-                read.wait(timeout=0.5)
-        return result
-
     def make(_: int) -> None:
-        with connection.execute_wrapper(together):
-            actions.create_pairing(actor=None, site=world.site, draft=DRAFT)
+        actions.create_pairing(actor=None, site=world.site, draft=DRAFT)
 
-    assert side_by_side(2, make) == []
+    assert both_having_read('SELECT "compare_pairing"."name"', make) == []
     names = sorted(Pairing.objects.values_list("name", flat=True))
     assert names[1] == f"{names[0]} 2"

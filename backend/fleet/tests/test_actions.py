@@ -11,6 +11,7 @@ from backend.fleet.credentials import Credentials, digest
 from backend.fleet.models import Agent, Region
 from backend.fleet.queries import Health
 from backend.fleet.tests.accounts import accounts_at
+from backend.tests.side_by_side import both_having_read
 from workers.measurement.messages import Heartbeat
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -82,6 +83,20 @@ def test_a_code_that_could_mislead_the_broker_is_refused(alice: Member, broker: 
 def test_a_code_is_given_once(eu: Credentials, charlie: Member) -> None:
     with pytest.raises(actions.RegionError, match="choose another"):
         actions.add_region(actor=charlie.user, organisation=charlie.organisation, code="eu", name="x")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_two_organisations_that_want_one_code_at_once_one_is_refused_it(
+    alice: Member, charlie: Member, broker: str
+) -> None:
+    homes = (alice.organisation, charlie.organisation)
+
+    def add(number: int) -> None:
+        actions.add_region(actor=None, organisation=homes[number], code="ap", name="")
+
+    refused = both_having_read('SELECT 1 AS "a" FROM "fleet_region"', add)
+    assert [type(error) for error in refused] == [actions.RegionError]
+    assert Region.objects.filter(code="ap").count() == 1
 
 
 def test_regions_and_members_are_bounded(eu: Credentials, alice: Member, monkeypatch: pytest.MonkeyPatch) -> None:

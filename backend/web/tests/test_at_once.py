@@ -1,14 +1,11 @@
 """Who adds two things at the same moment does not get past a limit: between counting and adding nobody else counts."""
 
-import threading
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import timedelta
 from types import ModuleType
 from typing import Any
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 
 from backend.accounts import actions as accounts
@@ -24,7 +21,7 @@ from backend.runs.models import PendingRun
 from backend.runs.tests.factories import make_region
 from backend.sites import actions as sites
 from backend.sites.models import Monitor, Site
-from backend.tests.side_by_side import side_by_side
+from backend.tests.side_by_side import both_having_read
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -98,19 +95,6 @@ def test_two_at_once_do_not_both_get_the_last_place(
 
 def _both(add: Callable[[int], object]) -> int:
     """Adds in two threads, neither of which commits before the other had time to count; how many were refused."""
-    counted = threading.Barrier(2)
-
-    def slowly(execute: Any, sql: str, *rest: Any) -> Any:
-        result = execute(sql, *rest)
-        if sql.startswith("INSERT"):
-            with suppress(threading.BrokenBarrierError):
-                counted.wait(timeout=0.5)
-        return result
-
-    def one(number: int) -> None:
-        with connection.execute_wrapper(slowly):
-            add(number)
-
-    refused = side_by_side(2, one)
+    refused = both_having_read("INSERT", add)
     assert all(isinstance(error, ValueError) for error in refused)
     return len(refused)
