@@ -1,4 +1,4 @@
-"""Whether causes have come or gone: what deep probes found, made into incidents by the rules of kind `finding`.
+"""Whether causes have come or gone: what deep probes and page loads found, made into incidents by rules about findings.
 
 Deep runs are few, so all that a rule goes by is read anew whenever one has come in; only what was told is remembered.
 Where one run says something else than those before it, another is asked for instead of waiting until tomorrow.

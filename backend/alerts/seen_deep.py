@@ -1,4 +1,4 @@
-"""What deep probes found, read in bulk for those who judge it."""
+"""What deep probes and page loads found, read in bulk for those who judge it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
