@@ -183,7 +183,7 @@ def _enter(change: Change, now: datetime) -> Incident:
     """Something is bad."""
     step = change.step
     assert step is not None
-    incident, entry = _incident_for(change, now)
+    incident, entry = _incident_for(change)
     before, was = State(incident.state), Severity(incident.severity)
     is_again = entry is None and _ended_lately(incident, change, from_us(step.at_us))
     member, is_first = _put_member(incident, change)
@@ -274,7 +274,7 @@ def _widen(member: Member, incident: Incident, standing: Standing) -> None:
         member.state = incident.worst_state
 
 
-def _incident_for(change: Change, now: datetime) -> tuple[Incident, EventKind | None]:
+def _incident_for(change: Change) -> tuple[Incident, EventKind | None]:
     """The open incident, the one that was over a moment ago, or a new one; and which of the latter two it was."""
     step, scene = change.step, change.scene
     assert step is not None

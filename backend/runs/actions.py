@@ -1,6 +1,6 @@
 """What doors call to change what is measured: sites and monitors together with their schedules and runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -146,6 +146,12 @@ def test_now(*, actor: User | None, monitor: Monitor, regions: Sequence[str]) ->
     A probe looks deep: who asks wants to know why.
     """
     return _start([monitor], monitor.site.organisation, regions, Trigger.MANUAL, depth=Depth.DEEP)
+
+
+@transaction.atomic
+def test_all_now(*, actor: User | None, wanted: Iterable[tuple[Monitor, Sequence[str]]]) -> list[UUID]:
+    """The same of several monitors, each in regions of its own: all of them, or none. Raises RunsError."""
+    return [run for monitor, regions in wanted for run in test_now(actor=actor, monitor=monitor, regions=regions)]
 
 
 @transaction.atomic

@@ -345,6 +345,15 @@ def test_test_now_keeps_to_the_monitors_own_regions(client: Client, world: World
     assert list(PendingRun.objects.values_list("region__code", flat=True)) == ["eu"]
 
 
+def test_where_there_is_no_room_for_all_nothing_is_measured_behind_the_readers_back(
+    client: Client, world: World, broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("backend.runs.actions.MAX_URGENT", 1)
+    response = client.post(reverse("web:test_now", args=[world.site.public_id]), follow=True)
+    assert "at most 1 can be" in response.content.decode()
+    assert not PendingRun.objects.exists()
+
+
 def test_an_unknown_kind_is_not_found(client: Client, world: World) -> None:
     for name in ("monitor_change", "monitor_pause"):
         assert client.post(reverse(f"web:{name}", args=[world.site.public_id, "nonsense"])).status_code == 404

@@ -127,11 +127,11 @@ def test_now(request: MemberRequest, site_id: UUID) -> HttpResponse:
     site = _site(request, site_id)
     monitors = [_monitor(site, request.POST["kind"])] if "kind" in request.POST else list(site.monitors.all())
     usable = [region.code for region in usable_regions(request.organisation)]
-    run_ids: list[UUID] = []
+    asked = request.POST.getlist("regions")
+    own = [[code for code in monitor.regions if code in usable] or usable for monitor in monitors]
+    wanted = [(monitor, asked or regions) for monitor, regions in zip(monitors, own, strict=True)]
     try:
-        for monitor in monitors:
-            regions = request.POST.getlist("regions") or [code for code in monitor.regions if code in usable] or usable
-            run_ids += actions.test_now(actor=request.user, monitor=monitor, regions=regions)
+        run_ids = actions.test_all_now(actor=request.user, wanted=wanted)
     except actions.RunsError as error:
         messages.error(request, str(error))
         return redirect("web:site", site.public_id)
