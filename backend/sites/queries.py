@@ -38,7 +38,10 @@ def hosts(site: Site) -> list[Host]:
 
 
 def host(organisation: Organisation, site_id: UUID, name: str) -> Host | None:
-    """A host with its site. One statement."""
+    """A host with its site. One statement, and none for a name that no host has: with what cannot be printed, as the
+    NUL that PostgreSQL has no place for."""
+    if not name.isprintable():
+        return None
     found = Host.objects.filter(site__organisation=organisation, site__public_id=site_id, name=name)
     return found.select_related("site__organisation").first()
 

@@ -80,7 +80,7 @@ def list_hosts(
 @router.patch("/sites/{uuid:site_id}/hosts/{name}", auth=WRITE, response=Host)
 def choose_host_role(request: ApiRequest, site_id: UUID, name: str, change: RoleChange) -> Host:
     """Says what a host is to the site. It stays, whatever is proposed later."""
-    host = queries.host(request.caller.organisation, site_id, name) if len(name) <= 253 else None
+    host = queries.host(request.caller.organisation, site_id, name)
     chosen = choose_role(actor=request.caller.actor, host=existing(host, "There is no such host."), role=change.role)
     costs = _costs(owned_site(request, site_id), usable_regions(request.caller.organisation))
     return _shape(chosen, next((one for one in costs if one.host == name), None))

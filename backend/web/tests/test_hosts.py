@@ -64,6 +64,7 @@ def test_nonsense_is_not_found_and_a_viewer_may_not_correct(client: Client, worl
     address = reverse("web:host_role", args=[world.site.public_id])
     assert client.post(address, {"host": "img.shop.example", "role": "boss"}).status_code == 404
     assert client.post(address, {"host": "other.example", "role": "cdn"}).status_code == 404
+    assert client.post(address, {"host": "img.shop.example\x00", "role": "cdn"}).status_code == 404
     client.force_login(vera.user)
     assert client.post(address, {"host": "img.shop.example", "role": "cdn"}).status_code == 403
     assert "Correct" not in page(client, world)

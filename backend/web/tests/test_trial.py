@@ -257,6 +257,15 @@ def test_saving_keeps_the_tests_runs_and_begins_the_schedule(client: Client, eu:
     assert "Keep measuring it?" not in client.get(live).content.decode()
 
 
+def test_a_name_that_nobody_can_type_is_kept_as_it_can_be_shown(client: Client, eu: Region) -> None:
+    start(client)
+    site = Site.objects.get()
+    response = client.post(reverse("web:trial_save", args=[site.public_id]), {"name": "My\x00Shop\u202e"})
+    assert response.status_code == 302
+    site.refresh_from_db()
+    assert site.name == "My\N{REPLACEMENT CHARACTER}Shop\N{REPLACEMENT CHARACTER}"
+
+
 def test_a_site_can_be_saved_without_a_test(client: Client, eu: Region) -> None:
     client.post(reverse("web:add"), {"url": "shop.example", "untested": "1"})
     assert Site.objects.get().status == "active"

@@ -53,7 +53,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
 @needs(Permission.EDIT_SITES)
 def choose(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """The owner says what a host is; an empty role goes back to the proposal."""
-    host = sites.host(request.organisation, site_id, request.POST.get("host", "")[:253])
+    host = sites.host(request.organisation, site_id, request.POST.get("host", ""))
     role = request.POST.get("role", "")
     if host is None or (role and role not in HostRole.values):
         raise Http404

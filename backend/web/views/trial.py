@@ -28,7 +28,7 @@ from backend.web.live import Facts, Live, by_code, drawn, live
 from backend.web.run_page import found_by
 from backend.web.waterfall.board import board_of
 from backend.web.waterfall.phases import early_table
-from backend.web.waterfall.text import printable
+from backend.web.waterfall.text import as_said, printable
 from workers.measurement.messages import Kind, PageMeasurement
 
 # As many as one trial may start; what an address adds to that is cut off.
@@ -99,7 +99,7 @@ def state(request: MemberRequest, site_id: UUID) -> HttpResponse:
 def save(request: MemberRequest, site_id: UUID) -> HttpResponse:
     """Makes the tested draft a site that is measured from now on."""
     site = owned_site(request, site_id)
-    actions.save_site(actor=request.user, site=site, name=request.POST.get("name", ""))
+    actions.save_site(actor=request.user, site=site, name=as_said(request.POST.get("name", ""), MAX_NAME_CHARS))
     messages.success(request, "Saved: probed every minute and loaded every 15 minutes from all regions.")
     return redirect("web:site", site.public_id)
 

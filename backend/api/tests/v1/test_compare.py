@@ -66,6 +66,7 @@ def test_a_role_is_chosen_and_taken_back(world: World, program: Program) -> None
     assert "#/role" in faults_of(program.call("PATCH", path, {"role": "boss"}))
     assert problem_of(program.call("PATCH", f"{path}.other", {"role": "cdn"}))["status"] == 404
     assert problem_of(program.call("PATCH", f"{path}{'x' * 300}", {"role": "cdn"}))["status"] == 404
+    assert problem_of(program.call("PATCH", f"{path}%00", {"role": "cdn"}))["status"] == 404
     assert Host.objects.get(name="host-2.example").chosen is None
 
 
