@@ -13,6 +13,7 @@ from workers.diagnosis.pair_samples import Verdict
 from workers.diagnosis.pairs import MIN_PAIRS, PairVerdict
 from workers.diagnosis.units import lasting
 
+FIRST_VERDICT = f"The first verdict comes after {MIN_PAIRS} pairs."
 _LONGEST = max(PERIODS.values())
 # By the ids of workers.diagnosis.pair_reasons: what can be done about a cause that makes the CDN slower.
 _ADVICE = {

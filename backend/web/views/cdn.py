@@ -32,6 +32,7 @@ from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.cdn.caches import HEIGHT, bytes_text, hit_rows, missed_of
 from backend.web.cdn.export import csv_of, document_of
 from backend.web.cdn.page import page_of
+from backend.web.cdn.words import FIRST_VERDICT
 from backend.web.confirm import Question, ask
 from backend.web.forms.cdn import PairingForm
 from backend.web.hosts import hosts_of
@@ -40,6 +41,7 @@ from backend.web.views.hosts import costs_of
 from backend.web.views.trial import live_url
 from backend.web.views.whole_page import MAX_ROWS, whole_page_of
 from backend.web.waterfall.legs import leg_charts
+from workers.diagnosis.pairs import MAX_PAIRS, MIN_PAIRS
 from workers.measurement.messages import PairMeasurement
 
 VIEWS = ("cold", "reused")
@@ -99,6 +101,8 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "periods": PERIODS,
         "views": VIEWS,
         "page": page_of(comparison, assets, reused=choice.reused),
+        "min_pairs": MIN_PAIRS,
+        "max_pairs": MAX_PAIRS,
         "hosts": hosts,
         "caches": hit_rows(caches),
         "cache_height": HEIGHT,
@@ -154,9 +158,7 @@ def add(request: MemberRequest, site_id: UUID) -> HttpResponse:
         except SiteLimitError as error:
             form.add_error(None, str(error))
         else:
-            messages.success(
-                request, f"{pairing.name} is compared from now on. The first verdict comes after 20 pairs."
-            )
+            messages.success(request, f"{pairing.name} is compared from now on. {FIRST_VERDICT}")
             return redirect(f"{_url(site)}?pair={pairing.public_id}")
     return _form_page(request, site, form, status=400)
 
@@ -181,7 +183,7 @@ def tick(request: MemberRequest, site_id: UUID) -> HttpResponse:
     else:
         count = len(assets)
         what = "1 asset is" if count == 1 else f"{count} assets are"
-        messages.success(request, f"{what} compared from now on. The first verdict comes after 20 pairs.")
+        messages.success(request, f"{what} compared from now on. {FIRST_VERDICT}")
     return redirect("web:cdn", site_id)
 
 
