@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from backend.alerts.deeper import look_deeper
 from backend.alerts.incidents import Change, Scene, apply_all
-from backend.alerts.judgement.findings import Looks, causes, standing, undecided
+from backend.alerts.judgement.findings import Looks, causes, standing, told_by, undecided
 from backend.alerts.judgement.samples import Memory, Standing
 from backend.alerts.judgement.tracks import Step, Track
 from backend.alerts.models import Resolution, Rule, RuleKind
@@ -194,8 +194,8 @@ class Scrutiny:
         return found, _Mind(version=rule.version, tracks=tracks, regions=regions), unsure
 
     def _is_mine(self, id: str) -> bool:
-        """What a probe and a page load can both see is the probe's to tell: an incident is of one cause of a site."""
-        return id.startswith("page.") == (self.row.kind == Kind.PAGE)
+        """Since an incident is of one cause of a site, one kind of monitor alone tells it."""
+        return told_by(id) == self.row.kind
 
     def _over(self, rule: Rule, id: str, resolution: Resolution) -> Change:
         return self._change(rule, id, Standing(state=State.OK, since_us=to_us(self._now)), None, resolution)

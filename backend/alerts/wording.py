@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from backend.alerts.judgement.blindness import Why
+from backend.alerts.judgement.findings import told_by
 from backend.alerts.message import Event, Fact, Link, Message, Severity
 from backend.alerts.metrics import METRICS, written, written_apart
 from backend.alerts.states import WORDS, State
@@ -13,6 +14,10 @@ from backend.instants import from_us
 from workers.diagnosis.catalogue import advice_of
 from workers.diagnosis.catalogue import title_of as cause_title
 from workers.measurement.finding import FindingId
+from workers.measurement.messages import Kind
+
+# What a run is called that looked for causes.
+DEEP_RUNS = {Kind.PROBE: "deep probe", Kind.PAGE: "page load"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,8 +266,8 @@ def _not_measured(monitors: int) -> str:
 
 
 def _about_finding(facts: Mapping[str, Any]) -> list[str]:
-    looks = "page loads" if str(facts["finding"]).startswith("page.") else "deep probes"
-    told = [f"Seen in {facts['seen']} of the last {facts['looked']} {looks}."]
+    look = DEEP_RUNS[told_by(str(facts["finding"]))]
+    told = [f"Seen in {facts['seen']} of the last {facts['looked']} {look}s."]
     if facts["finding"] in set(FindingId):
         told.append(_first_sentence(advice_of(FindingId(facts["finding"]), facts.get("severity", ""))))
     return told

@@ -10,7 +10,7 @@ from workers.measurement.target import MAX_URL_CHARS
 
 # Clocks of build machines are a little wrong; what is further ahead is a mistake.
 MAX_AHEAD = timedelta(minutes=10)
-# As long as single runs are kept: before that nothing could be compared with it.
+# Single runs are kept about so long (FIRSTBYTE_RETENTION_DAYS): before that there is little to compare with.
 MAX_AGE = timedelta(days=30)
 MAX_CHARS = {"external_id": 100, "version": 100, "url": MAX_URL_CHARS, "note": 500}
 

@@ -6,11 +6,12 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
+from backend.alerts.judgement.findings import told_by
 from backend.alerts.metrics import METRICS, written
 from backend.alerts.models import Rule
 from backend.alerts.parameters import KINDS
 from backend.alerts.queries.rules import RuleBrief, RuleRow
-from backend.alerts.wording import joined
+from backend.alerts.wording import DEEP_RUNS, joined
 from backend.web import units
 from backend.web.phrases import number_of
 from backend.web.verdict import Verdict
@@ -176,8 +177,10 @@ def _failures(params: Mapping[str, Any]) -> str:
     return f"{runs[:1].upper()}{runs[1:]} failed in {place}"
 
 
-def _of_the_last(number: int, of_last: int, noun: str) -> str:
-    return f"the last {noun}" if of_last == 1 else f"{number} of the last {of_last} {noun}s"
+def _of_the_last(number: int, of_last: int, *nouns: str) -> str:
+    if of_last == 1:
+        return f"the last {' or '.join(nouns)}"
+    return f"{number} of the last {of_last} {' or '.join(f'{noun}s' for noun in nouns)}"
 
 
 def _regression(params: Mapping[str, Any]) -> str:
@@ -196,7 +199,9 @@ def _finding(params: Mapping[str, Any]) -> str:
     least = "" if params["min_severity"] == "info" else f", {params['min_severity']} or worse"
     if params["min_severity"] == "critical":
         least = " that makes visitors fail"
-    return f"{what}{least}; found by {_of_the_last(params['found'], params['of_last'], 'deep probe')} in {place}"
+    kinds = {told_by(id) for id in ids}
+    looks = [noun for kind, noun in DEEP_RUNS.items() if kind in kinds or not ids]
+    return f"{what}{least}; found by {_of_the_last(params['found'], params['of_last'], *looks)} in {place}"
 
 
 def _certificate(params: Mapping[str, Any]) -> str:

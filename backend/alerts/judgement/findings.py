@@ -11,6 +11,7 @@ from typing import NamedTuple
 from backend.alerts.judgement.samples import Standing
 from backend.alerts.states import State
 from workers.measurement.finding import Severity
+from workers.measurement.messages import Kind
 
 _RANKS = {severity.value: rank for rank, severity in enumerate(Severity)}
 
@@ -54,6 +55,11 @@ class Verdict(StrEnum):
 
 # By region, the newest last.
 Looks = Mapping[str, Sequence[DeepLook]]
+
+
+def told_by(id: str) -> Kind:
+    """Whose deep runs tell a cause. What a probe and a page load can both see is the probe's to tell."""
+    return Kind.PAGE if id.startswith("page.") else Kind.PROBE
 
 
 def causes(looks: Looks, limit: FindingLimit) -> set[str]:

@@ -47,12 +47,12 @@ _LABELS = {
     "silent_s": "Seconds of silence",
     "min_severity": "From this severity on",
     "ids": "Only these causes",
-    "found": "Deep probes that found it",
+    "found": "Deep probes, or page loads, that found it",
 }
 _LABELS_OF_KIND = {
     ("budget", "of_last"): "Median of the last … runs",
     ("budget", "regions"): "Over in at least … regions",
-    ("finding", "of_last"): "Of the last … deep probes",
+    ("finding", "of_last"): "Of the last … deep probes, or page loads",
     ("finding", "regions"): "Found in at least … regions",
 }
 _OPTIONAL = frozenset({"critical_limit"})

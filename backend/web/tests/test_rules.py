@@ -90,7 +90,24 @@ def test_a_rule_that_looks_at_one_run_says_so(client: Client, world: World) -> N
     text = look(client, world.member, "/alerts/rules/")
     assert "The last run failed in any region" in text
     assert "First byte over 800 ms; the last run in 1 region" in text
-    assert "found by the last deep probe in any region" in text
+    assert "found by the last deep probe or page load in any region" in text
+
+
+@pytest.mark.parametrize(
+    ("ids", "said"),
+    [
+        (["tls.version_old"], "found by 2 of the last 3 deep probes in any region"),
+        (["page.extra_hosts_and_lost_mux"], "found by 2 of the last 3 page loads in any region"),
+        ([], "found by 2 of the last 3 deep probes or page loads in any region"),
+    ],
+)
+def test_a_rule_about_causes_names_the_runs_that_tell_them(
+    client: Client, world: World, ids: list[str], said: str
+) -> None:
+    rule = make_rule(world, "finding", site=world.site)
+    params = {"min_severity": "high", "ids": ids, "found": 2, "of_last": 3, "regions": 1}
+    Rule.objects.filter(pk=rule.pk).update(params=params)
+    assert said in look(client, world.member, "/alerts/rules/")
 
 
 def test_the_list_says_what_each_rule_would_have_sent(client: Client, world: World) -> None:
