@@ -21,7 +21,7 @@ export function mountUpload(root: HTMLElement): void {
 /** Why a file is not sent; empty when it may be. */
 export function fault(size: number, limit: number): string {
   if (size <= limit) return "";
-  return `The file has ${inMegabytes(size)} MiB, and at most ${inMegabytes(limit)} are taken. Pack it with gzip.`;
+  return `The file has ${inMebibytes(size)} MiB, and at most ${inMebibytes(limit)} are taken. Pack it with gzip.`;
 }
 
 /** How far it is, in words. The service reads the file once it has all of it. */
@@ -36,8 +36,9 @@ export function dropped(names: readonly string[]): string {
   return names.length > 1 ? `These are ${names.length} files. Drop one at a time.` : `${name} is chosen.`;
 }
 
-function inMegabytes(bytes: number): string {
-  return (bytes / 1_048_576).toFixed(bytes < 10 * 1_048_576 ? 1 : 0);
+/** Rounded up, so that a file that is a byte too large does not read as one that is taken. */
+function inMebibytes(bytes: number): string {
+  return String(Math.ceil((10 * bytes) / 1_048_576) / 10);
 }
 
 function chooser(form: HTMLFormElement | null): HTMLInputElement | null {

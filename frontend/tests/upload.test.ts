@@ -11,6 +11,10 @@ test("a file that is too large is told with its size before it is sent", () => {
   );
 });
 
+test("a file that is a little too large does not read as one that is taken", () => {
+  assert.match(fault(24 * 1_048_576 + 1, 24 * 1_048_576), /^The file has 24.1 MiB, and at most 24 are taken/);
+});
+
 test("how far it is has words", () => {
   assert.equal(told(0, 100), "Sent 0 %");
   assert.equal(told(99, 100), "Sent 99 %");
