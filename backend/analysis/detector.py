@@ -12,7 +12,6 @@ from backend.analysis.change import Change, Question
 from backend.analysis.cusum import Bank
 from backend.analysis.episode import Episode, Facts
 from backend.analysis.events import Alert, Event, Kind
-from backend.analysis.fusion import gains_of
 from backend.analysis.history import History
 from backend.analysis.model import WINDOW_S, Member, Model, fit_model
 from backend.analysis.settings import DAY_S, HOUR_S, Settings
@@ -30,13 +29,14 @@ _LEAST_EXCLUDED_S = 2 * HOUR_S
 class _Stream:
     """What a sample of a region is met with. `offset` is the shift of an open alert, in standard deviations."""
 
-    __slots__ = ("bank", "baseline", "offset", "own", "scale", "shared")
+    __slots__ = ("bank", "baseline", "offset", "own", "scale", "shared", "worth")
 
     def __init__(self, member: Member, model: Model, settings: Settings) -> None:
         self.baseline = member.baseline
         self.scale = member.baseline.scale
-        self.own = gains_of(member.baseline, member.noise, settings)
-        self.shared = gains_of(member.baseline, model.noise, settings)
+        self.own = member.gains(member.noise, settings)
+        self.shared = member.gains(model.noise, settings)
+        self.worth = member.worth
         self.bank = Bank()
         self.offset = 0.0
 
@@ -85,8 +85,9 @@ class Detector:
         logarithm = log(max(value + settings.offset, settings.least))
         deviation = (logarithm - stream.baseline.expected(at)) / stream.scale
         rest = min(max(deviation - stream.offset, -CLIP), CLIP)
-        found = self._all.add(rest, stream.shared, settings.threshold)
-        own = stream.bank.add(rest, stream.own, self._region_threshold) if len(self._streams) > 1 else 0
+        worth = stream.worth[int(at % DAY_S // HOUR_S)]
+        found = self._all.add(rest, stream.shared, settings.threshold, worth)
+        own = stream.bank.add(rest, stream.own, self._region_threshold, worth) if len(self._streams) > 1 else 0
         if self._episode:
             self._episode.add(at, region, deviation, self._facts)
             return self._follow(at, region, found, own)

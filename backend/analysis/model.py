@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from backend.analysis.baseline import LEAST_SPAN_S, Baseline, fit
-from backend.analysis.fusion import Deviations, Noise, noise, weight
+from backend.analysis.cusum import UNBOUNDED, Gains, adjustment_coefficients, gains, step_sizes
+from backend.analysis.fusion import ALIKE, Deviations, Noise, noise, steps_of, weight, worth_by_hour
 from backend.analysis.history import Series
 from backend.analysis.noise import Floats
 from backend.analysis.settings import DAY_S, HOUR_S, Settings
@@ -29,10 +30,22 @@ Stretch = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One region."""
+    """One region. `most`: what its deviations may be multiplied by, for each step looked for. `worth`: by hour of the
+    day, what part of a usual deviation's evidence one is."""
 
     baseline: Baseline
     noise: Noise
+    most: tuple[float, ...] = UNBOUNDED
+    worth: tuple[float, ...] = ALIKE
+
+    def gains(self, noise: Noise, settings: Settings) -> Gains:
+        """How its deviations are turned into evidence in a stream of this noise."""
+        steps, scale = steps_of(self.baseline, settings), self.baseline.scale
+        return gains(steps, scale=scale, variance=noise.variance, allowance=noise.uncertainty, most=self.most)
+
+    def more_often(self, times: float) -> "Member":
+        """The same, measured so many times as often."""
+        return replace(self, noise=self.noise.of_more(times), most=tuple(bound / times for bound in self.most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +69,15 @@ class Model:
 
     def measured_more_often(self, times: float) -> "Model":
         """The model for so many times as many samples, of which nobody knows yet how far they stray together."""
-        members = {
-            region: replace(member, noise=member.noise.of_more(times)) for region, member in self.members.items()
-        }
+        members = {region: member.more_often(times) for region, member in self.members.items()}
         return replace(self, members=members, noise=self.noise.of_more(times))
 
     def state(self) -> dict[str, Any]:
         return {
-            "members": {region: [*astuple(m.baseline), *astuple(m.noise)] for region, m in self.members.items()},
+            "members": {
+                region: [*astuple(m.baseline), *astuple(m.noise), list(m.most), list(m.worth)]
+                for region, m in self.members.items()
+            },
             "noise": list(astuple(self.noise)),
             "span_s": self.span_s,
         }
@@ -71,7 +85,9 @@ class Model:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "Model":
         members = {
-            region: Member(Baseline(*parts[:7]), Noise(*parts[7:])) for region, parts in state["members"].items()
+            # What was stored by an earlier version ends with the noise.
+            region: Member(Baseline(*parts[:7]), Noise(*parts[7:10]), *map(tuple, parts[10:]))
+            for region, parts in state["members"].items()
         }
         return cls(members, Noise(*state["noise"]), state["span_s"])
 
@@ -134,7 +150,17 @@ def _model_of(parts: Mapping[str, _Part], span_s: float, settings: Settings) -> 
         baseline = fit(part.times[part.calm], part.logs[part.calm])
         weights = np.full(part.times.size, weight(baseline))
         deviations = Deviations(part.times, baseline.deviations(part.times, part.logs), weights, part.calm)
-        members[region] = Member(baseline, noise(deviations, interval_s=settings.interval_s))
+        members[region] = _member(baseline, deviations, settings)
         all_deviations.append(deviations)
     together = noise(Deviations.together(all_deviations), interval_s=settings.interval_s, regions=len(parts))
     return Model(members, together, span_s)
+
+
+def _member(baseline: Baseline, deviations: Deviations, settings: Settings) -> Member:
+    times, calm = deviations.times[deviations.calm], deviations.deviations[deviations.calm]
+    return Member(
+        baseline,
+        noise(deviations, interval_s=settings.interval_s),
+        adjustment_coefficients(calm, step_sizes(steps_of(baseline, settings), baseline.scale)),
+        worth_by_hour(times, calm),
+    )
