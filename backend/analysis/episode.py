@@ -73,7 +73,9 @@ class Facts:
         return level_error({region: series for region, series in samples.items() if region in regions}, self.model)
 
     def _level_between(self, since: float, until: float, change: Change) -> float | None:
-        samples = self.history.samples(since - self.settings.interval_s / 2, until)
+        # Regions take turns: as many runs of that day, and none of before, which would hide what is short.
+        beside_s = self.settings.interval_s / 2 / len(change.shifts)
+        samples = self.history.samples(since - beside_s, until)
         chosen = {region: series for region, series in samples.items() if region in change.shifts}
         level = level_of(chosen, self.model, self.settings)
         return _mean(level) if level else None
