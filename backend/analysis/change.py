@@ -124,6 +124,16 @@ def level_of(samples: Mapping[str, Series], model: Model, settings: Settings) ->
     return _common_shifts(regions, -inf) if regions else {}
 
 
+def level_of_most(samples: Mapping[str, Series], model: Model, settings: Settings) -> float | None:
+    """How far most samples of all regions lie above their baselines, in logarithms; None without any. Of a few runs one
+    that missed a cache decides nothing, as it would where each region has but one."""
+    regions = _regions(samples, model, Question(direction=1), settings).values()
+    if not regions:
+        return None
+    clip = CLIP * float(np.mean([region.scale for region in regions]))
+    return huber_mean(np.concatenate([region.rest for region in regions]), clip=clip)
+
+
 def level_error(samples: Mapping[str, Series], model: Model) -> float:
     """How far chance may have moved the mean of the levels of all these regions, in logarithms: a standard error."""
     counted = [(model.members[name], len(times)) for name, (times, _) in samples.items() if name in model.members]

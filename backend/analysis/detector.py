@@ -57,6 +57,8 @@ class Detector:
         # Levels above the baselines, in logarithms, that are known of and not told.
         self._known: dict[str, float] = {}
         self._known_since = 0.0
+        # When to ask whether such a level is a habit still; never, where it is too small to tell.
+        self._ask_at = inf
         self._fit_at = 0.0
         # What was measured before does not count for what is normal.
         self._since = 0.0
@@ -93,7 +95,7 @@ class Detector:
             return self._follow(at, region, found, own)
         if found or own:
             return self._open(at, found or own, () if found else (region,))
-        return _NOTHING
+        return self._ask_again(at) if at >= self._ask_at else _NOTHING
 
     def accept(self, at: float) -> list[Event]:
         """Makes the level of the open alert the normal one and closes the alert; nothing, when none is open."""
@@ -109,7 +111,7 @@ class Detector:
         """From `at` on something else is measured, such as with another profile: forgets what is normal."""
         events = self._close(at, Kind.ACCEPTED) if self._episode else []
         self._since, self._fit_at, self._excluded = at, at, []
-        self._model, self._streams, self._all, self._known = None, {}, Bank(), {}
+        self._model, self._streams, self._all, self._known, self._ask_at = None, {}, Bank(), {}, inf
         return events
 
     def stop(self, at: float) -> list[Event]:
@@ -130,10 +132,29 @@ class Detector:
         if not self._is_news(at, change, direction):
             # Too little to tell, or the same every day or week: further change is looked for from there.
             self._know(self._known | dict(change.shifts), change.onset.at)
+            self._ask_at = self._next_asking(at)
             self._set_offsets()
             return []
-        self._episode = Episode.begin(at, change, direction, facts)
+        return self._begin(at, change, direction)
+
+    def _ask_again(self, at: float) -> list[Event]:
+        """A level that was taken for a habit is told when it lasts longer than on the days before."""
+        self._ask_at = self._next_asking(at)
+        if self._ask_at == inf:
+            return []
+        direction = 1 if sum(self._known.values()) > 0 else -1
+        change = self._facts.examine(at, Question(direction=direction), back_to=self._known_since)
+        if change is None or not self._is_news(at, change, direction):
+            return []
+        return self._begin(at, change, direction)
+
+    def _next_asking(self, at: float) -> float:
+        return at + HOUR_S if self._is_known_far else inf
+
+    def _begin(self, at: float, change: Change, direction: int) -> list[Event]:
+        self._episode = Episode.begin(at, change, direction, self._facts)
         self._know({}, at)
+        self._ask_at = inf
         self._rebase()
         return [Event(kind=Kind.OPENED, at=at, alert=self._episode.alert)]
 
@@ -141,10 +162,14 @@ class Detector:
         self._excluded += self._known_stretch(since)
         self._known, self._known_since = levels, since
 
+    @property
+    def _is_known_far(self) -> bool:
+        """Whether what is known of is large enough to be told."""
+        return bool(self._known) and self._facts.worth_telling(self._known)
+
     def _known_stretch(self, until: float) -> list[tuple[float, float]]:
         """When a level was known that is too far from the baseline to have a part in it: what is a habit."""
-        far = bool(self._known) and self._facts.worth_telling(self._known)
-        return [(self._known_since, until)] if far else []
+        return [(self._known_since, until)] if self._is_known_far else []
 
     def _is_news(self, at: float, change: Change, direction: int) -> bool:
         facts = self._facts
@@ -277,6 +302,7 @@ class Detector:
             "banks": {region: stream.bank.state() for region, stream in self._streams.items()},
             "known": self._known,
             "known_since": self._known_since,
+            "ask_at": None if self._ask_at == inf else self._ask_at,
             "ended_at": None if self._ended_at == -inf else self._ended_at,
             "episode": self._episode.state() if self._episode else None,
         }
@@ -296,6 +322,7 @@ class Detector:
         for region, bank in state["banks"].items():
             detector._streams[region].bank = Bank(*bank)
         detector._known, detector._known_since = dict(state["known"]), state["known_since"]
+        detector._ask_at = inf if state.get("ask_at") is None else state["ask_at"]
         detector._episode = Episode.from_state(state["episode"]) if state["episode"] else None
         detector._ended_at = -inf if state.get("ended_at") is None else state["ended_at"]
         detector._set_offsets()

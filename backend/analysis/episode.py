@@ -5,7 +5,16 @@ from dataclasses import asdict, dataclass, field, replace
 from math import inf, log1p
 from typing import Any
 
-from backend.analysis.change import Change, Question, examine, level_error, level_of, levels, worth_telling
+from backend.analysis.change import (
+    Change,
+    Question,
+    examine,
+    level_error,
+    level_of,
+    level_of_most,
+    levels,
+    worth_telling,
+)
 from backend.analysis.clock_changes import same_hour
 from backend.analysis.events import Alert, AlertClass
 from backend.analysis.fusion import majority
@@ -77,8 +86,7 @@ class Facts:
         beside_s = self.settings.interval_s / 2 / len(change.shifts)
         samples = self.history.samples(since - beside_s, until)
         chosen = {region: series for region, series in samples.items() if region in change.shifts}
-        level = level_of(chosen, self.model, self.settings)
-        return _mean(level) if level else None
+        return level_of_most(chosen, self.model, self.settings)
 
 
 @dataclass(slots=True)

@@ -14,7 +14,7 @@ from backend.analysis.noise import Floats
 from backend.analysis.replay import Recorded
 from backend.analysis.settings import DAY_S, HOUR_S, settings_for
 from backend.analysis.simulation import START
-from backend.analysis.tests.series import Formula, days_after_start, noise, series, told
+from backend.analysis.tests.series import Formula, series, told
 
 SETTINGS = settings_for("ttfb_ms", interval_s=300)
 SIZES = [0.5, 1.0, LARGEST_D]
@@ -48,15 +48,6 @@ def a_round_trip_more_now_and_then(times: Floats, random: np.random.Generator) -
 )
 def test_an_unchanged_site_of_uneven_noise_is_told_of_nothing(formula: Formula, metric: str) -> None:
     assert told(series(formula, days=30, regions=5), metric=metric) == []
-
-
-def test_a_job_of_a_few_minutes_each_hour_is_told_for_two_days_at_most() -> None:
-    def busy_each_hour(times: Floats, random: np.random.Generator) -> Floats:
-        return 200 * noise(times, random) * np.where(times % HOUR_S < 300, 1.5, 1)
-
-    # Five regions have one run each while it lasts: those right before it would hide it.
-    alerts = told(series(busy_each_hour, days=16, regions=5))
-    assert all(days_after_start(slow.alert.opened_at) < 3.1 for slow in alerts)
 
 
 @pytest.mark.parametrize("formula", [busy_by_day, one_in_twelve_misses])
