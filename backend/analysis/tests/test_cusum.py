@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.analysis.cusum import STEPS, Bank, gains
+from backend.analysis.cusum import LARGEST_D, STEPS, Bank, gains, step_sizes
 from backend.analysis.fusion import Noise
 from backend.analysis.noise import Floats
 from backend.analysis.onset import Samples, onset, rounds
@@ -82,6 +82,46 @@ def test_a_shift_that_stays_has_stayed_and_one_that_goes_is_gone() -> None:
     assert watch.is_gone
     assert not watch.has_stayed
     assert watch.gone_since == 11
+    assert watch.back_at == 12
+
+
+def test_what_is_half_gone_has_neither_stayed_nor_gone() -> None:
+    watch = Watch(0.0, 0.0, 0.0)
+    for at in range(40):
+        watch.add(at, 1.0, 1.0, NOISE)
+    for at in range(40, 52):
+        watch.add(at, 0.0, 1.0, NOISE)
+    # Twelve deviations of half a unit of evidence each speak against it; it takes ten to be gone.
+    assert watch.gone == pytest.approx(6)
+    assert watch.stays >= 3
+    assert not watch.has_stayed
+    assert not watch.is_gone
+
+
+@pytest.mark.parametrize(("spike", "as_much_as"), [(100.0, 3.0), (-100.0, -3.0)])
+def test_a_spike_says_no_more_of_what_stays_than_three_deviations(spike: float, as_much_as: float) -> None:
+    spiked, usual = Watch(0.0, 0.0, 0.0), Watch(0.0, 0.0, 0.0)
+    for watch, deviation in ((spiked, spike), (usual, as_much_as)):
+        watch.add(0, 1.0, 1.0, NOISE)
+        watch.add(1, deviation, 1.0, NOISE)
+    assert spiked == usual
+
+
+def test_a_step_beyond_what_deviations_are_clipped_at_is_looked_for_as_the_largest() -> None:
+    assert step_sizes([0.1, 5.0], scale=0.1) == [1.0, LARGEST_D]
+
+
+def test_where_the_level_lies_is_as_sure_as_its_runs_and_its_days_let_it() -> None:
+    assert Noise(2.0, 0.0, 600).uncertainty == pytest.approx((3 * 2 / 600) ** 0.5)
+    assert Noise(2.0, 0.3, 600).uncertainty == pytest.approx((3 * 2 / 600 + 0.3**2) ** 0.5)
+    assert Noise(2.0, 0.3, 0).uncertainty == pytest.approx((3 * 2 + 0.3**2) ** 0.5)
+
+
+def test_more_runs_of_a_stretch_of_time_say_no_more_of_where_its_level_lies() -> None:
+    few = Noise(2.0, 0.3, 600)
+    many = few.of_more(5)
+    assert (many.variance, many.count) == (10.0, 3_000)
+    assert many.uncertainty == pytest.approx(few.uncertainty)
 
 
 def test_a_baseline_that_is_little_known_makes_nothing_stay() -> None:

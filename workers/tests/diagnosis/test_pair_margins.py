@@ -121,3 +121,20 @@ def test_wild_pairs_take_no_part_in_what_a_phase_is_said_to_cost() -> None:
     assert verdict.by_phase is not None
     assert verdict.by_phase.connect == 0
     assert verdict.by_phase.wait == pytest.approx(20_000, abs=50)
+
+
+def test_runs_without_a_fresh_pair_are_told_and_change_no_verdict_on_the_others() -> None:
+    pairs = fixed(24, leg(90_000), leg(60_000))
+    runs = [*[PairRun(cold=pair) for pair in pairs], *[PairRun(reused=pair) for pair in pairs[:3]]]
+    cold = compare(runs, failed=2).cold
+    assert (cold.verdict, cold.sentence, cold.pairs) == (Verdict.ORIGIN_FASTER, judge(pairs).sentence, 24)
+    assert warnings(cold) == {"failed_pairs"}
+    assert "5" in cold.warnings[0].text
+
+
+def test_each_leg_is_found_by_its_name_and_without_pairs_nothing_is_apart() -> None:
+    verdict = judge(fixed(24, leg(90_000), leg(60_000)))
+    assert verdict.a is not None
+    assert (verdict.of(Leg.A), verdict.of(Leg.B)) == (verdict.a, verdict.b)
+    assert verdict.a != verdict.b
+    assert judge([]).estimate_us == 0

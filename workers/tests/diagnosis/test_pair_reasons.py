@@ -1,8 +1,10 @@
 """Why one leg of a pair is faster: every cause with what it costs, also where causes act against each other."""
 
+from random import Random
+
 import pytest
 
-from workers.diagnosis.pair_samples import PairSample, Verdict
+from workers.diagnosis.pair_samples import LegSample, PairSample, Verdict
 from workers.diagnosis.pairs import judge
 from workers.measurement.pair import CacheState
 from workers.tests.diagnosis.noise import fixed, leg, reasons, warnings
@@ -153,3 +155,21 @@ def test_a_round_trip_over_open_connections_is_told_as_distance_and_no_server_is
     assert "The origin is farther away than the CDN: a round trip takes 70 ms against 10 ms." in [
         reason.text for reason in verdict.reasons
     ]
+
+
+@pytest.mark.parametrize(("further_us", "is_told"), [(0, False), (40_000, True)])
+def test_round_trips_over_open_connections_that_differ_by_chance_are_no_distance(
+    further_us: int, is_told: bool
+) -> None:
+    """Both are far and restless: the middles of two dozen differ, and neither is surely the farther one."""
+    random = Random(4)
+
+    def opened(rtt_us: float) -> LegSample:
+        fresh = {"dns_us": None, "connect_us": None, "tls_us": None, "tls_round_trips": None}
+        return leg(rtt_us + 30_000, rtt_us=round(rtt_us), **fresh)
+
+    far = 100_000 + further_us
+    pairs = [
+        PairSample(a=opened(random.gauss(far, 20_000)), b=opened(random.gauss(100_000, 20_000))) for _ in range(24)
+    ]
+    assert ("distance" in reasons(judge(pairs))) is is_told
