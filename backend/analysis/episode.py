@@ -81,6 +81,11 @@ class Facts:
         samples = self.history.samples(since, at)
         return level_error({region: series for region, series in samples.items() if region in regions}, self.model)
 
+    def reporting(self, since: float, at: float) -> int:
+        """How many regions brought anything."""
+        samples = self.history.samples(since, at)
+        return sum(region in self.model.members and len(times) > 0 for region, (times, _) in samples.items())
+
     def _level_between(self, since: float, until: float, change: Change) -> float | None:
         # Regions take turns: as many runs of that day, and none of before, which would hide what is short.
         beside_s = self.settings.interval_s / 2 / len(change.shifts)
@@ -162,8 +167,10 @@ class Episode:
         """Measures the present level anew with what has come since; False, with nothing done, when it is normal."""
         self.measure_at = at + (at - self.level_since)
         if self.level_since > self.alert.change_at:
-            shifts = self.shifts | self._levels_since(self.level_since, at, facts)
-            return self._agree(shifts, facts)
+            # Each by itself: drawn towards the others, one that has not moved would seem to have.
+            alone = (self._levels_since(self.level_since, at, facts, region) for region in self.shifts)
+            shifts = {**self.shifts, **{region: level for one in alone for region, level in one.items()}}
+            return self._agree(shifts, at, facts)
         change = facts.examine(at, Question(direction=self.direction), back_to=self.alert.change_from)
         if change is None or not facts.worth_telling(change.shifts):
             return False
@@ -198,9 +205,9 @@ class Episode:
         self.watch.gone, self.watch.gone_since = 0.0, at
         return over
 
-    def _levels_since(self, since: float, at: float, facts: Facts) -> dict[str, float]:
+    def _levels_since(self, since: float, at: float, facts: Facts, *among: str) -> dict[str, float]:
         samples = facts.history.samples(since, at)
-        chosen = {region: series for region, series in samples.items() if region in self.shifts}
+        chosen = {region: series for region, series in samples.items() if region in (among or self.shifts)}
         return level_of(chosen, facts.model, facts.settings)
 
     def _ease(self, present: Mapping[str, float], since: float, at: float, facts: Facts) -> bool:
@@ -226,10 +233,20 @@ class Episode:
         before, after, change_pct = _sizes(self.shifts, facts)
         self.alert = replace(self.alert, baseline=before, level=after, change_pct=change_pct)
 
-    def _agree(self, shifts: dict[str, float], facts: Facts) -> bool:
-        if not facts.worth_telling(shifts):
+    def _agree(self, shifts: dict[str, float], at: float, facts: Facts) -> bool:
+        """Takes measured levels in. A region that has less than half of what is told seemed to take part by chance."""
+        found = {
+            region: shift
+            for region, shift in shifts.items()
+            if self.direction * shift > 0 and facts.worth_telling({region: 2 * shift})
+        }
+        if not found or not facts.worth_telling(found):
             return False
-        self.shifts = shifts
+        if found.keys() != self.shifts.keys():
+            most = len(found) >= majority(facts.reporting(self.level_since, at))
+            left = _class_of(self.direction, most=most)
+            self._become(replace(self.alert, regions=tuple(sorted(found)), alert_class=left))
+        self.shifts = found
         self._relevel(facts)
         return True
 

@@ -11,7 +11,7 @@ from backend.analysis.model import Model, fit_model
 from backend.analysis.noise import Floats
 from backend.analysis.replay import Recorded
 from backend.analysis.settings import DAY_S, Settings, settings_for
-from backend.analysis.simulation import START, World, simulate
+from backend.analysis.simulation import START, Step, World, simulate
 from backend.analysis.transform import from_log, log_step, to_log
 
 SETTINGS = settings_for("ttfb_ms", interval_s=300)
@@ -143,3 +143,33 @@ def test_a_step_in_logarithms_is_the_change_of_the_value(value: float, change: f
     (level,) = to_log([value], settings)
     after = from_log(level + log_step(level, change, settings), settings)
     assert after == pytest.approx(value * (1 + change), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("days", "learned"), [(0.93, None), (1.0, 1.0), (1.5, 1.25), (2.0, 1.5), (3.0, 2.0), (5.0, 4.0), (9.0, 8.0)]
+)
+def test_the_last_day_is_not_learned_and_of_less_than_three_days_half_of_what_is_over_one(
+    days: float, learned: float | None
+) -> None:
+    model = model_of(World(cv=0.1, days=days))
+    assert (None if model is None else model.span_s / DAY_S) == (learned and pytest.approx(learned, abs=0.01))
+
+
+def test_what_happened_on_the_last_day_moves_no_level() -> None:
+    world = World(cv=0.05, days=9, regions=2)
+    usual, slower = (
+        fit_model(Recorded(simulate(world, 3, steps)).samples(START - 1, START + 9 * DAY_S), (), SETTINGS)
+        for steps in ([], [Step(at=8 * DAY_S, factor=3)])
+    )
+    assert usual is not None
+    assert slower is not None
+    for region, member in usual.members.items():
+        assert slower.members[region].baseline == member.baseline
+
+
+def test_a_level_that_moved_in_one_region_moves_in_no_other() -> None:
+    model = model_of(World(cv=0.1, days=9, regions=2))
+    assert model is not None
+    moved = model.moved({"region-0": 0.4})
+    before, after = ([one.members[name].baseline.level for name in ("region-0", "region-1")] for one in (model, moved))
+    assert after == pytest.approx([before[0] + 0.4, before[1]])

@@ -280,6 +280,34 @@ def test_an_accepted_level_is_the_normal_one_at_once() -> None:
     assert detector.accept(START + AT + 4 * HOUR_S) == []
 
 
+def test_what_was_slow_before_it_was_accepted_is_learned_as_normal() -> None:
+    samples = simulate(World(cv=0.1, days=14), 13, [Step(at=AT, factor=1.5)])
+    detector = Detector(SETTINGS, Recorded(samples))
+    accepted_at = AT + 3 * DAY_S
+    for at, region, value in in_order(samples):
+        if detector.alert and at >= START + accepted_at:
+            detector.accept(at)
+        if at >= START + accepted_at + 2 * HOUR_S:
+            break
+        detector.observe(at, region, value)
+    assert detector.model is not None
+    # Of three days the last one is left out.
+    assert detector.model.span_s == pytest.approx(2 * DAY_S, abs=2 * HOUR_S)
+
+
+@pytest.mark.parametrize(("cv", "factor"), [(0.01, 1.03), (0.03, 1.1)])
+def test_a_region_that_seemed_to_join_by_a_few_runs_is_no_part_of_what_is_confirmed(cv: float, factor: float) -> None:
+    """One region of five is slow and a second becomes so: a third is as it was, and its first runs since lay high."""
+    second = Step(at=AT + 8 * HOUR_S, factor=factor, regions=["region-1"])
+    world = World(cv=cv, days=12, slow=0, spikes=0, wave=0)
+    samples = simulate(world, 7, [Step(at=AT, factor=1.6, regions=["region-3"]), second])
+    events = observe(Detector(SETTINGS, Recorded(samples)), samples)
+    assert any("region-0" in event.alert.regions for event in events)
+    last = events[-1].alert
+    assert (last.alert_class, last.regions) == (AlertClass.REGIONAL, ("region-1", "region-3"))
+    assert last.confirmed_at is not None
+
+
 def test_after_a_restart_nothing_measured_before_counts() -> None:
     samples = simulate(World(cv=0.1, days=12), 14, [Step(at=6 * DAY_S, factor=2)])
     detector = Detector(SETTINGS, Recorded(samples))
