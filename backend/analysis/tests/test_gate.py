@@ -250,3 +250,34 @@ def test_the_smallest_change_that_is_told_from_none_is_as_far_as_the_lower_bound
     assert told == pytest.approx(1 + found.pct.value / 100, rel=1e-3)
     assert 0.003 < found.batch_sd < 0.05
     assert found.robust_cv == pytest.approx(0.05, rel=0.2)
+
+
+def test_more_than_half_of_the_limit_fails_where_it_is_sure_and_the_limit_may_be_passed() -> None:
+    result = judged(compare(after=217, cv=0.03, runs=6))
+    assert result.verdict is Verdict.FAIL
+    assert result.found is not None
+    assert result.found.pct is not None
+    assert result.found.pct.low > 0
+    assert 5 < result.found.pct.value < 10 < result.found.pct.high
+
+
+def test_a_greatest_value_is_asked_of_the_second_address_alone() -> None:
+    greatest = Rule(metric="ttfb_ms", max_value=300)
+    for value, verdict in ((200, Verdict.PASS), (400, Verdict.FAIL)):
+        alone = Comparison(rule=greatest, history={}, fresh=series(value, 12), paired=True)
+        assert judged(alone).verdict is verdict
+
+
+@pytest.mark.parametrize(("greatest", "verdict"), [(5.5, Verdict.PASS), (4.5, Verdict.FAIL)])
+def test_a_greatest_value_of_a_few_milliseconds_is_held_against_values_as_they_are(
+    greatest: float, verdict: Verdict
+) -> None:
+    rule = Rule(metric="dns_ms", max_value=greatest)
+    assert judged(Comparison(rule=rule, history={}, fresh=series(5, 12, cv=0.01))).verdict is verdict
+
+
+def test_what_took_no_time_and_still_takes_none_passes() -> None:
+    nothing = {region: [0.0] * 60 for region in REGIONS}
+    rule = Rule(metric="dns_ms", max_change_pct=10)
+    fresh = {region: [0.0] * 12 for region in REGIONS}
+    assert judged(Comparison(rule=rule, history=nothing, fresh=fresh)).verdict is Verdict.PASS
