@@ -89,8 +89,7 @@ def examine(samples: Mapping[str, Series], model: Model, question: Question, set
         return None
     began = _began(asked, model, question, settings)
     reporting = _reporting(regions, began.at)
-    shifts = {name: region.shift_since(began.at) for name, region in reporting.items()}
-    names = affected(shifts, {name: region.weight for name, region in reporting.items()})
+    names = affected(_seen_shifts(reporting, began.at), _weights(reporting))
     if not names:
         return None
     chosen: _Regions = {name: regions[name] for name in names}
@@ -189,10 +188,22 @@ def _variance(regions: _Regions, model: Model) -> float:
 
 def _common_shifts(regions: _Regions, since: float) -> dict[str, float]:
     """Each region's shift, drawn towards that of all as long as its samples are few."""
+    seen, weights = _seen_shifts(regions, since), _weights(regions)
+    common = sum(seen[name] * weight for name, weight in weights.items()) / sum(weights.values())
     own = {name: region.shift_since(since) for name, region in regions.items()}
-    total = sum(region.weight for region in regions.values())
-    common = sum(own[name] * region.weight for name, region in regions.items()) / total
     return {name: common + (own[name] - common) * _trust(region.since(since).size) for name, region in regions.items()}
+
+
+def _seen_shifts(regions: _Regions, since: float) -> dict[str, float]:
+    """Each region's shift, drawn towards the middle one as long as its samples are few: where a region has but one run,
+    that may be one that missed a cache."""
+    own = {name: region.shift_since(since) for name, region in regions.items()}
+    middle = float(np.median(list(own.values()))) if own else 0.0
+    return {name: middle + (own[name] - middle) * _trust(region.since(since).size) for name, region in regions.items()}
+
+
+def _weights(regions: _Regions) -> dict[str, float]:
+    return {name: region.weight for name, region in regions.items()}
 
 
 def _trust(samples: int) -> float:

@@ -18,6 +18,11 @@ LARGEST_D = 2.7
 
 # What a deviation may be multiplied by as far as noise is normal.
 UNBOUNDED = (LARGEST_D,) * len(STEPS)
+# Deviations that lie no further apart are taken for equal: a number of them costs as little as one.
+_BIN = 0.1
+_BINS = np.arange(-CLIP, CLIP + _BIN / 2, _BIN)
+# To a thousandth.
+_HALVINGS = 11
 
 # For each step: what a deviation is multiplied by, and what is taken from it before.
 Gains = tuple[tuple[float, float], ...]
@@ -56,13 +61,6 @@ def adjustment_coefficients(deviations: Floats, sizes: Sequence[float]) -> tuple
         is_more = np.exp(middle[:, :, None] * evidence) @ shares > 1
         low, high = np.where(is_more, low, middle), np.where(is_more, middle, high)
     return tuple(float(most) for most in high.min(axis=0))
-
-
-# Deviations that lie no further apart are taken for equal: a number of them costs as little as one.
-_BIN = 0.1
-_BINS = np.arange(-CLIP, CLIP + _BIN / 2, _BIN)
-# To a thousandth.
-_HALVINGS = 11
 
 
 class Bank:
