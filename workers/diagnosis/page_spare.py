@@ -70,8 +70,18 @@ def _fills_line(case: PageCase, row: Request, load: Load) -> bool:
     if row.number == case.page.document and case.page.came_on_us is not None:
         # It stood still, as its server had no more of it.
         return False
-    growing_us = trip_us(case.connection_of(row)) * further_flights(load.size_bytes)
-    return load.span.duration_us > _LONG * growing_us > 0
+    trip, flights = trip_us(case.connection_of(row)), further_flights(load.size_bytes)
+    return load.span.duration_us > _LONG * trip * flights > 0 or (flights > 1 and _flows(case, row, load, trip))
+
+
+def _flows(case: PageCase, row: Request, load: Load, trip: int) -> bool:
+    """Whether a row came as a line carries it, and not flight by flight as a window grows: then nothing comes for most
+    of each round trip."""
+    connection = case.connection_of(row)
+    if connection is None or connection.pauses is None or row.protocol in ONE_AT_A_TIME:
+        return False
+    pauses = (pause.span for pause in case.pauses_of(row) if overlaps(pause.span, load.span))
+    return covered_us(within(pause, load.span) for pause in pauses) < trip
 
 
 def _busy_us(loads: Sequence[Load], span: Span, rate: float) -> int:
