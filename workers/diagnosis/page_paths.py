@@ -251,11 +251,21 @@ def _is_direct(page: PageMeasurement, last_us: int) -> bool:
         return False
     if fcp_us - last_us > _WORKING_US or _was_busy(page, last_us) or _may_be_a_picture(page, last_us, fcp_us):
         return False
+    if fcp_us - _worked_until_us(page, last_us) <= DIRECTLY_US:
+        return True
     return not any(
         last_us < (row.timing.end_us or 0) <= fcp_us
         for row in page.waterfall.requests
         if row.resource_type in _TELLING and row.served_from is ServedFrom.NETWORK and not _is_a_frames_own(row)
     )
+
+
+def _worked_until_us(page: PageMeasurement, last_us: int) -> int:
+    """When the long tasks had ended that the last of it began, one directly behind another: scripts that it stopped."""
+    for task in sorted(page.vitals.long_tasks or (), key=lambda task: task.start_us):
+        if -CLOCKS_US <= task.start_us - last_us <= DIRECTLY_US:
+            last_us = max(last_us, task.end_us)
+    return last_us
 
 
 def _painted_words_us(page: PageMeasurement) -> int | None:

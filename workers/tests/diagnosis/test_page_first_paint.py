@@ -54,6 +54,18 @@ def test_a_paint_that_waited_for_a_task_did_not_wait_for_the_file_that_came_mean
     assert BLOCKING in open_questions(page)
 
 
+@pytest.mark.parametrize(("worked_until_ms", "saving_us"), [(850, 400_000), (780, None)])
+def test_what_came_while_scripts_worked_that_a_file_had_stopped_did_not_hold_the_paint_up(
+    worked_until_ms: int, saving_us: int | None
+) -> None:
+    deferred = row(3, ResourceType.SCRIPT, 310, 760)
+    busy = {"long_tasks": (span(705, 770), span(772, worked_until_ms))}
+    page = sketch(style(2, 310, 700), deferred, fcp_ms=870, vitals=busy)
+    found = told(page, BLOCKING)
+    assert (found and found.saving_us) == saving_us
+    assert (BLOCKING in open_questions(page)) is (saving_us is None)
+
+
 def test_what_the_page_worked_while_a_file_came_it_works_without_it_too() -> None:
     """The same page without the style sheet was painted 80 ms sooner, when its own script had ended."""
     busy = {"long_tasks": (span(310, 713),)}
