@@ -94,6 +94,8 @@ class TlsChannel:
         self._said_bytes = 0
         # What came of a record that is not whole yet: OpenSSL could do nothing with it.
         self._held = b""
+        # What OpenSSL met behind the bytes that it had decrypted: told when those have been read.
+        self._spoilt: SSL.Error | None = None
         wire.recorder.notes = party.notes
 
     async def shake_hands(self, early: bytes = b"", deadline_ns: int | None = None) -> None:
@@ -140,7 +142,11 @@ class TlsChannel:
 
     async def send(self, request: bytes) -> None:
         started_ns = time.monotonic_ns()
-        self._pipe.write(request)
+        try:
+            self._pipe.write(request)
+        except SSL.Error as error:
+            evidence = f"its TLS had ended: {reason_of(self._spoilt or error)}"
+            raise ProbeError(FailureKind.CONNECTION_RESET, evidence) from error
         ended_ns = await self._wire.write(self._pipe.take())
         self._wire.recorder.note_sent(started_ns, ended_ns)
 
@@ -148,6 +154,8 @@ class TlsChannel:
         if self._unread:
             data, self._unread = self._unread, b""
             return data
+        if self._spoilt is not None:
+            raise self._broken(self._spoilt)
         begun = self._wire.recorder.first_read is not None
         while not self._pipe.has_ended:
             if not await (self._feed(_BULK_BYTES) if begun else self._feed_edge()):
@@ -222,6 +230,7 @@ class TlsChannel:
             while part := self._pipe.read():
                 data += part
         except SSL.Error as error:
+            self._spoilt = error
             if not data:
                 raise self._broken(error) from error
         return data
