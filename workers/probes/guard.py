@@ -38,10 +38,17 @@ def family_of(address: str) -> int:
     return 6 if ":" in address else 4
 
 
-def open_socket(address: str) -> socket.socket:
-    """A non-blocking TCP socket with stamped arrivals. TCP_NODELAY, or our own Nagle adds a round trip to the wait."""
+def open_socket(address: str, where: str) -> socket.socket:
+    """A non-blocking TCP socket with stamped arrivals. TCP_NODELAY, or our own Nagle adds a round trip to the wait.
+
+    Raises ProbeError where the machine makes none: its kernel has no IPv6, or it has too many files open.
+    """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC, socket.IPPROTO_TCP)
+    kind = socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC
+    try:
+        sock = socket.socket(family, kind, socket.IPPROTO_TCP)
+    except OSError as error:
+        raise connect_fault(error, where) from error
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     stamp_arrivals(sock)
     return sock
@@ -66,11 +73,13 @@ async def dial(sock: socket.socket, address: str, recorder: HopRecorder, deadlin
 
 def has_route(address: str) -> bool:
     """Whether this machine has a way to the address at all: asked of the kernel, without a packet."""
-    with socket.socket(socket.AF_INET6 if family_of(address) == 6 else socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        try:
+    family = socket.AF_INET6 if family_of(address) == 6 else socket.AF_INET
+    try:
+        # A kernel without IPv6 makes no such socket.
+        with socket.socket(family, socket.SOCK_DGRAM) as sock:
             sock.connect((address, 9))
-        except OSError:
-            return False
+    except OSError:
+        return False
     return True
 
 

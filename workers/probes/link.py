@@ -100,7 +100,7 @@ class Link(AbstractContextManager["Link"]):
         recorder.port = self._port
         self._recorder = recorder
         self._address = recorder.address = await self._find(recorder, deadline_ns)
-        self._sock = open_socket(self._address)
+        self._sock = open_socket(self._address, recorder.where)
         await dial(self._sock, self._address, recorder, deadline_ns)
         if family_of(self._address) == 6:
             self._kit.network.ipv6.last_ns = time.monotonic_ns()

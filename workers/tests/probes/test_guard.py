@@ -1,6 +1,10 @@
 """No probe reaches an address that was not judged."""
 
+import errno
+import os
+import socket
 from itertools import chain, repeat
+from typing import Any
 
 import pytest
 
@@ -8,7 +12,7 @@ from workers.measurement.addresses import parse_networks
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.messages import Failed
 from workers.probes.faults import ProbeError
-from workers.probes.guard import choose
+from workers.probes.guard import choose, has_route
 from workers.tests.inside import INSIDE_URLS
 from workers.tests.probes.conftest import Lab
 from workers.tests.servers import Server, answering, redirect, response
@@ -118,3 +122,33 @@ def test_a_host_that_was_told_is_judged_all_the_same(lab: Lab) -> None:
     lab.configure(resolve={("told.example.test", 80): "10.0.0.1", ("told.example.test", 443): "nonsense"})
     for url in ("http://told.example.test/", "https://told.example.test/"):
         assert lab.fail(url)[0].failure.kind is FailureKind.BLOCKED_DESTINATION
+
+
+def refuse_ipv6(monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    class Socket(socket.socket):
+        def __init__(self, family: int = -1, *rest: Any, **more: Any) -> None:
+            if family == socket.AF_INET6:
+                raise OSError(code, os.strerror(code))
+            super().__init__(family, *rest, **more)
+
+    monkeypatch.setattr(socket, "socket", Socket)
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [(errno.EAFNOSUPPORT, FailureKind.CONNECT_UNREACHABLE), (errno.EMFILE, FailureKind.INTERNAL_ERROR)],
+)
+def test_where_the_machine_makes_no_socket_the_connection_fails_and_says_why(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, code: int, kind: FailureKind
+) -> None:
+    lab.zone.aaaa["six.test"] = ["2606:4700::1111"]
+    refuse_ipv6(monkeypatch, code)
+    failed, measurement = lab.fail("https://six.test/")
+    assert (failed.failure.kind, failed.failure.stage) == (kind, Stage.CONNECT)
+    assert os.strerror(code) in failed.failure.detail
+    assert measurement.connections[0].address == "2606:4700::1111"
+
+
+def test_a_kernel_without_ipv6_has_no_way_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    refuse_ipv6(monkeypatch, errno.EAFNOSUPPORT)
+    assert not has_route("2606:4700::1111")
