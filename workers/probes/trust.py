@@ -9,7 +9,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, SignatureAlgorithmOID
 from OpenSSL import crypto
 
 from workers.measurement.compute.certificate import key_of
-from workers.measurement.compute.chain import is_signed_by, parsed
+from workers.measurement.compute.chain import UNREADABLE, is_signed_by, parsed
 from workers.measurement.evidence import CertificateFault
 from workers.measurement.verify_codes import (
     ISSUER_UNKNOWN,
@@ -41,7 +41,7 @@ def chain_faults(store: crypto.X509Store, chain: tuple[bytes, ...], host: str) -
         leaf = x509.load_der_x509_certificate(chain[0])
         certificates = [crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in chain]
         fits = is_for(leaf, host)
-    except (ValueError, IndexError, crypto.Error):
+    except (IndexError, crypto.Error, *UNREADABLE):
         return (CertificateFault(code=_REJECTED, depth=0, text="the certificate cannot be read"),)
     fault = fault_of_way(store, certificates)
     faults = [] if fault is None else [fault]

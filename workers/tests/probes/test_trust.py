@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import trustme
 from cryptography import x509
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from OpenSSL import SSL
@@ -117,6 +118,27 @@ def test_a_chain_is_judged_alike_over_any_transport(tmp_path: Path, which: str) 
 @pytest.mark.parametrize("chain", [(), (b"",), (b"nonsense",)])
 def test_what_is_no_certificate_is_refused(authority: Authority, chain: tuple[bytes, ...]) -> None:
     assert len(Contexts(authority.ca_file).faults(chain, "a.test")) == 1
+
+
+TWICE = bytes.fromhex("06042a030405")
+
+
+@pytest.mark.parametrize("which", ["an extension twice", "a name of a kind that nobody reads"])
+def test_a_leaf_whose_extensions_cannot_be_read_is_refused(authority: Authority, which: str) -> None:
+    odd = {
+        "an extension twice": [("1.2.3.4.5", b"\x05\x00"), ("1.2.3.4.6", b"\x05\x00")],
+        # RFC 5280, 4.2.1.6: ediPartyName.
+        "a name of a kind that nobody reads": [("2.5.29.17", bytes.fromhex("3005a503810161"))],
+    }[which]
+    key = ISSUING.key
+    life = ISSUING.certificate
+    builder = x509.CertificateBuilder(ISSUING.certificate.subject, ISSUING.certificate.subject, key.public_key(), 5)
+    builder = builder.not_valid_before(life.not_valid_before_utc).not_valid_after(life.not_valid_after_utc)
+    for oid, value in odd:
+        builder = builder.add_extension(x509.UnrecognizedExtension(x509.ObjectIdentifier(oid), value), critical=False)
+    der = builder.sign(key, hashes.SHA256()).public_bytes(Encoding.DER)
+    (fault,) = Contexts(authority.ca_file).faults((der.replace(bytes.fromhex("06042a030406"), TWICE),), HOST)
+    assert (fault.code, fault.text) == (28, "the certificate cannot be read")
 
 
 def test_an_issuer_that_is_sent_along_is_used(tmp_path: Path) -> None:
