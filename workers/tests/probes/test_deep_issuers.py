@@ -86,6 +86,13 @@ def test_however_many_issuers_strangers_offer_few_are_tried(monkeypatch: pytest.
     assert tried == [7, 9, 9]
 
 
+@pytest.mark.parametrize("kind", ["data", "enveloped"])
+def test_a_message_of_pkcs7_that_is_not_signed_holds_no_issuers(kind: str) -> None:
+    """RFC 5652, 4 and 6: its content is of another type than the one that brings certificates."""
+    identifier = bytes.fromhex("06092a864886f70d0107") + {"data": b"\x01", "enveloped": b"\x03"}[kind]
+    assert read_certificates(b"\x30" + bytes((len(identifier),)) + identifier) == ()
+
+
 @given(st.binary(max_size=300))
 def test_no_bytes_break_the_reading_of_issuers(data: bytes) -> None:
     assert read_certificates(data) == ()
