@@ -210,20 +210,22 @@ def _context(ca_file: str | None) -> ssl.SSLContext:
 
 def _pause_s(answer: _Answer, usual_s: float) -> float:
     asked = answer.headers.get("Retry-After", "")
-    return min(float(asked), _MAX_PAUSE_S) if asked.isdigit() else usual_s
+    return min(float(asked), _MAX_PAUSE_S) if asked.isdecimal() else usual_s
 
 
 def _document(body: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict) else None
 
 
 def _words(problem: Mapping[str, Any]) -> str:
-    """A problem as a sentence or several: what is at fault by the names that people have for it."""
-    faults = [_fault(fault) for fault in problem.get("errors", [])]
+    """A problem as a sentence or several: what is at fault by the names that people have for it, where it is told as
+    our service tells it."""
+    errors = problem.get("errors")
+    faults = [_fault(one) for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
     return "\n".join(faults) or str(problem.get("detail") or problem["title"])
 
 

@@ -201,6 +201,7 @@ def test_a_service_that_is_gone_could_not_measure(capsys: pytest.CaptureFixture[
         Said(200, b"<html>A proxy</html>"),
         Said(200, {}),
         Said(200, {"ok": True}),
+        Said(200, b"[" * 100_000),
         Said(404, b"Not here"),
         Said(500, b"Oops"),
     ],
@@ -237,6 +238,20 @@ def test_what_the_service_refuses_is_wrong_usage_and_named(capsys: pytest.Captur
     with Stub([problem(422, "Invalid", ("#/rules/0/metric", "'beauty' cannot be gated."))]) as stub:
         assert ask(stub, "--rule", "beauty<=+10%") == 2
     assert capsys.readouterr().err == "firstbyte gate: the metric of the first rule: 'beauty' cannot be gated.\n"
+
+
+@pytest.mark.parametrize("errors", [{"site": ["Unknown."]}, ["Unknown."], None])
+def test_a_refusal_that_tells_its_faults_in_another_way_is_told_by_its_title(
+    errors: object, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Stub([Said(400, {"title": "Not as it should be", "errors": errors})]) as stub:
+        assert ask(stub) == 2
+    assert capsys.readouterr().err == "firstbyte gate: Not as it should be\n"
+
+
+def test_a_pause_that_is_no_number_is_passed_over() -> None:
+    with Stub([problem(503, "Away", Retry_After="\u00b2"), begun(), gate()]) as stub:
+        assert ask(stub) == 0
 
 
 @pytest.mark.parametrize(
