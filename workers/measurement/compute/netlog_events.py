@@ -178,8 +178,13 @@ def names_of(constants: Mapping[str, Any]) -> Names:
     types, phases = constants.get("logEventTypes"), constants.get("logEventPhase")
     if not isinstance(types, dict) or not isinstance(phases, dict):
         return Names({}, {}, missing=NEEDED)
-    known = {str(number).encode(): name for name, number in types.items() if name in WANTED}
+    known = {_key(number): name for name, number in types.items() if name in WANTED}
     return Names(known, _phases(phases), _errors(constants.get("netError")), _missing(frozenset(types)))
+
+
+def _key(number: object) -> bytes:
+    """An event's number as it stands in a line; of a stranger's file it may be any text."""
+    return str(number).encode(errors="replace")
 
 
 def _errors(numbers: object) -> dict[int, str]:
@@ -222,7 +227,7 @@ def event_of(names: Names, raw: object) -> NetEvent | None:
     """One event from its parsed object; None for one that we do not know or that lacks what it must have."""
     if not isinstance(raw, dict):
         return None
-    name = names.by_type.get(str(raw.get("type")).encode(errors="replace"))
+    name = names.by_type.get(_key(raw.get("type")))
     if name is None:
         return None
     try:

@@ -1,7 +1,6 @@
 """What Chrome's network log says of connections: names looked up, sockets dialled, handshakes made."""
 
 import base64
-import binascii
 
 from workers.measurement.compute.netlog_events import NetEvent, Phase
 from workers.measurement.compute.netlog_links import Handlers
@@ -249,7 +248,7 @@ def _wrap(socket: NetSocket) -> None:
 def _der_of(pems: list[str]) -> tuple[bytes, ...]:
     try:
         return tuple(base64.b64decode("".join(pem.split("\n")[1:-2])) for pem in pems)
-    except binascii.Error:
+    except ValueError:
         return ()
 
 

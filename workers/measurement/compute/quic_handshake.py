@@ -5,7 +5,6 @@ for 0-RTT; the server's own messages (RFC 8446, 4; RFC 9001, 4) tell all of them
 """
 
 import base64
-import binascii
 from collections import defaultdict
 
 from workers.measurement.compute.handshake_messages import chain_of, cipher_of, is_resumed, messages_in
@@ -30,7 +29,7 @@ class QuicHandshake:
         self._size, self._count = self._size + len(text), self._count + 1
         try:
             self._frames[level][offset] = base64.b64decode(text)
-        except binascii.Error:
+        except ValueError:
             return
 
     @property

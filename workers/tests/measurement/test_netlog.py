@@ -310,7 +310,22 @@ def test_either_way_of_telling_a_lookup_will_do_but_one_there_must_be() -> None:
     }
 
 
-@pytest.mark.parametrize("constants", [{}, {"logEventTypes": 3}, {"logEventTypes": {}, "logEventPhase": []}])
+@pytest.mark.parametrize("text", ["a", "\u00e9"])
+def test_certificates_that_are_no_base64_are_none(text: str) -> None:
+    begun = line("SOCKET_ALIVE", Phase.BEGIN, 1, 0), line("TCP_CONNECT_ATTEMPT", Phase.BEGIN, 1, 0)
+    told = line("SSL_CERTIFICATES_RECEIVED", Phase.NONE, 1, 1, certificates=[f"begin\n{text}\nend\n"])
+    assert read_netlog(names_of(CONSTANTS), [*begun, told]).sockets[1].certificates == ()
+
+
+@pytest.mark.parametrize(
+    "constants",
+    [
+        {},
+        {"logEventTypes": 3},
+        {"logEventTypes": {}, "logEventPhase": []},
+        {"logEventTypes": {"TCP_CONNECT": "\ud800"}, "logEventPhase": {}},
+    ],
+)
 def test_constants_that_cannot_be_read_lack_everything(constants: dict[str, Any]) -> None:
     assert names_of(constants).missing >= NEEDED
 

@@ -37,9 +37,10 @@ def test_tickets_are_no_part_of_it() -> None:
     assert heard((DATA, 0, FLIGHT)).messages == ()
 
 
-def test_what_is_no_base64_is_passed_over() -> None:
+@pytest.mark.parametrize("text", ["a", "\u00e9"])
+def test_what_is_no_base64_is_passed_over(text: str) -> None:
     handshake = QuicHandshake()
-    handshake.take(INITIAL, 0, "a")
+    handshake.take(INITIAL, 0, text)
     assert handshake.cipher is None
 
 
