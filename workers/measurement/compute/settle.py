@@ -1,5 +1,6 @@
 """What DevTools tells of some requests too late, wrongly or not at all, set right by the network log."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urljoin
@@ -14,6 +15,9 @@ from workers.measurement.statuses import NOT_MODIFIED, REDIRECTS, WITHOUT_BODY
 _ABORTED = "ERR_ABORTED"
 # Chrome's names for redirects that it does not follow (net/base/net_error_list.h).
 _REFUSALS = frozenset({"ERR_UNSAFE_REDIRECT", "ERR_TOO_MANY_REDIRECTS", "ERR_INVALID_REDIRECT"})
+
+# Less than a petabyte; what a server says besides is no length of anything.
+_LENGTH = re.compile("[0-9]{1,15}")
 
 
 def settle(
@@ -152,7 +156,7 @@ def _target_of(hop: NetHop) -> str | None:
 def _encoded_bytes(exchange: Exchange, hop: NetHop) -> int | None:
     """A body's size on the wire: the log counts what was unpacked."""
     length = header_of(exchange.response_headers, "content-length")
-    if length is not None and length.isdecimal():
+    if length is not None and _LENGTH.fullmatch(length):
         return int(length)
     return hop.body_bytes if header_of(exchange.response_headers, "content-encoding") is None else None
 

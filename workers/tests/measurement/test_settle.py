@@ -35,6 +35,15 @@ def script(**more: Any) -> Exchange:
     )
 
 
+@pytest.mark.parametrize("length", ["9" * 40, "9" * 5000, "\u0661"])
+def test_a_length_that_no_body_has_is_no_size(length: str) -> None:
+    """Chrome takes no notice of one that it cannot read, and reads until the connection ends."""
+    hop = NetHop(1, SCRIPT, "GET", 10, head_ms=20, ended_ms=90, over=True, status=200, body_bytes=70)
+    hop.answer_lines = [f"content-length: {length}"]
+    seen = settled(script(), hop)
+    assert seen.transferred_bytes == 100
+
+
 def row(shape: str, url: str) -> Request:
     rows = compute_page(golden.load(shape)).measurement.waterfall.requests
     return next(one for one in rows if one.url == url)
