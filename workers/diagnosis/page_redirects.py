@@ -5,8 +5,11 @@ from itertools import pairwise
 
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts
+from workers.diagnosis.flights import USUAL_MSS_BYTES
 from workers.diagnosis.hsts import hsts_of_journey
 from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
+from workers.diagnosis.page_hosts import trip_us
+from workers.diagnosis.slow_start import further_flights
 from workers.measurement.finding import FindingId, NotJudgedReason
 from workers.measurement.statuses import REDIRECTS
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
@@ -15,6 +18,8 @@ from workers.measurement.web_address import host_of
 _TOLD = 5
 # A document that stands for longer than this shows something.
 MAX_READING_US = 1_000_000
+# Tickets and settings take two packets (nginx 1.22: of 12 kB eight packets came with the first flight).
+_SAID_FIRST_BYTES = 2 * USUAL_MSS_BYTES
 # What is no journey of the page itself.
 _ASIDE = frozenset({RowFlag.FRAME, RowFlag.PREFETCH, RowFlag.PRELOAD})
 
@@ -30,7 +35,8 @@ def redirects(case: PageCase) -> Verdicts:
     before = [hop for hop, _ in steps]
     kept = [hop for hop in hops if hop not in before]
     costs = [max(0, later.timing.start_us - hop.timing.start_us - _needed_us(case, hop, kept)) for hop, later in steps]
-    if sum(costs) < MEDIUM_US:
+    saving_us = sum(costs) - _later_us(case, before)
+    if saving_us < MEDIUM_US:
         return
     if hops[-1].served_from is not ServedFrom.NETWORK:
         # A step fetched it ahead, or installed who gave it: what it costs to come by itself was not seen.
@@ -39,7 +45,7 @@ def redirects(case: PageCase) -> Verdicts:
     yield told(
         FindingId.HTTP_REDIRECT_COST,
         before,
-        sum(costs),
+        saving_us,
         evidence=facts(
             redirects=len(steps),
             urls=tuple(hop.url for hop in [*before, hops[-1]][: _TOLD + 1]),
@@ -74,6 +80,17 @@ def _gave_way(row: Request, later: Request) -> bool:
     if row.redirected_to is not None or row.status is None or since_us is None:
         return False
     return 0 <= left_us - since_us <= MAX_READING_US
+
+
+def _later_us(case: PageCase, before: Sequence[Request]) -> int:
+    """How much longer the document itself takes when no step comes before it over its connection: then it shares the
+    first flight with what a server says of sessions and of HTTP/2."""
+    document = case.document
+    if document is None or document.connection not in {hop.connection for hop in before}:
+        return 0
+    size_bytes = document.transferred_bytes or 0
+    flights = further_flights(size_bytes + _SAID_FIRST_BYTES) - further_flights(size_bytes)
+    return flights * trip_us(case.connection_of(document))
 
 
 def _needed_us(case: PageCase, hop: Request, kept: Sequence[Request]) -> int:
