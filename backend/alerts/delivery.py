@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Min
+from django.db.models import F, Min
 from django.utils import timezone
 
 from backend.alerts import channels
@@ -24,6 +24,7 @@ from backend.alerts.message import Event, Message, Severity
 from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.channels import MAX_ANSWER_CHARS
 from backend.alerts.notices import SWITCHED_OFF, tell
+from backend.alerts.turns import AWAY
 from backend.encryption import DecryptionError, opened
 from backend.outbound import Outbound, client
 from backend.runs.sql import fetch
@@ -45,6 +46,7 @@ MAX_CHANNELS, MAX_PARCEL = 16, 100
 UNREADABLE = "The service cannot read this channel's secret any more: set it anew, or restore FIRSTBYTE_FERNET_KEYS."
 # What was told more than a year ago is of no use to anybody.
 KEPT, FORGET_AT_ONCE = timedelta(days=400), 500
+FAULT = "The service itself failed; its log says why."
 GAVE_UP = "Given up after {} tries. The last answer: {}"
 
 # What waits for an earlier word about the same object makes no channel ready: it would keep others from their turn.
@@ -116,7 +118,7 @@ def claim(now: datetime) -> list[Shipment]:
     """Takes what is due and leases it, so that nobody else sends it meanwhile."""
     ready = [pk for (pk,) in fetch(_READY, {"now": now, "limit": MAX_CHANNELS})]
     rows = Channel.objects.select_related("organisation").filter(pk__in=ready).order_by("pk")
-    taken = (_claim_channel(channel, now) for channel in rows)
+    taken = (_taken(channel, now) for channel in rows)
     return [shipment for shipment in taken if shipment is not None]
 
 
@@ -175,8 +177,26 @@ def drop_waiting(channel: Channel, reason: str, now: datetime) -> None:
     )
 
 
+def _taken(channel: Channel, now: datetime) -> Shipment | None:
+    """A channel whose message cannot be read keeps no other from its turn; that costs its oldest one a try."""
+    try:
+        with transaction.atomic():
+            return _claim_channel(channel, now)
+    except AWAY:
+        raise
+    except Exception:
+        log.exception("what is due for channel %s cannot be sent; it is tried again in %s", channel.pk, LEASE)
+    oldest = Delivery.objects.filter(pk__in=_heads(channel, now)[:1])
+    oldest.update(attempts=F("attempts") + 1, next_try_at=now + LEASE, answer=FAULT)
+    return None
+
+
+def _heads(channel: Channel, now: datetime) -> list[int]:
+    return [pk for (pk,) in fetch(_HEADS, {"channel": channel.pk, "now": now, "limit": MAX_PARCEL})]
+
+
 def _claim_channel(channel: Channel, now: datetime) -> Shipment | None:
-    heads = [pk for (pk,) in fetch(_HEADS, {"channel": channel.pk, "now": now, "limit": MAX_PARCEL})]
+    heads = _heads(channel, now)
     found = Delivery.objects.select_for_update(of=("self",)).select_related("notice").filter(pk__in=heads)
     due = _without_the_hopeless(list(found.order_by("notice_id")), now)
     chosen = _together(channel, due, now)
@@ -252,7 +272,7 @@ def _send(shipment: Shipment, outbound: Outbound) -> Sent:
         return channels.send(shipment.kind, shipment.config, shipment.parcel, outbound)
     except Exception:
         log.exception("channel %s could not be told", shipment.channel_pk)
-        return Sent(outcome=Outcome.RETRY, answer="The service itself failed; its log says why.")
+        return Sent(outcome=Outcome.RETRY, answer=FAULT)
 
 
 def _note(delivery: Delivery, sent: Sent, now: datetime, *, is_first: bool) -> None:

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from backend.alerts.channels import slack
-from backend.alerts.delivery import MAX_CHANNELS
+from backend.alerts.delivery import FAULT, LEASE, MAX_ATTEMPTS, MAX_CHANNELS
 from backend.alerts.message import Event, Severity
-from backend.alerts.models import Channel, Delivery
+from backend.alerts.models import Channel, Delivery, DeliveryState, Notice
 from backend.alerts.tests.parcels import parcel
 from backend.alerts.tests.standin import StandIn
 from backend.alerts.tests.test_delivery import Outbox
@@ -34,6 +34,21 @@ def _wait_for_hours(outbox: Outbox, channel: Channel) -> None:
     about = outbox.tell(channel)
     Delivery.objects.filter(channel=channel).update(attempts=6, next_try_at=outbox.now + timedelta(hours=3))
     outbox.tell(channel, about=about, title="up", event=Event.RECOVERED)
+
+
+def test_a_message_that_cannot_be_read_keeps_no_channel_and_no_later_message_from_its_turn(alice: Member) -> None:
+    outbox = Outbox(alice)
+    with StandIn() as there:
+        channels = [outbox.channel(there.url, name=name) for name in ("ops", "well")]
+        outbox.tell(channels[0])
+        unread = Delivery.objects.get()
+        Notice.objects.update(message={"event": "of a newer version"})
+        outbox.tell(*channels, title="slower")
+        outbox.steps(2)
+        assert [call.header for call in there.calls] == ["slower", "slower"]
+        outbox.steps(MAX_ATTEMPTS + 1, every_s=LEASE.total_seconds())
+    unread.refresh_from_db()
+    assert (unread.state, unread.answer) == (DeliveryState.FAILED, FAULT)
 
 
 def test_what_is_collected_has_the_mark_of_the_worst_and_not_of_the_first() -> None:
