@@ -26,7 +26,7 @@ from backend.alerts.reading import Due, confirmations, due, read, remember, samp
 from backend.alerts.rules_of import rules_for
 from backend.alerts.setbacks import bring_back, set_right
 from backend.alerts.silent_regions import watch_regions
-from backend.alerts.turns import Turns
+from backend.alerts.turns import AWAY, Turns
 from backend.alerts.upkeep import tidy
 from backend.fleet.models import Agent
 from backend.fleet.queries import OFFLINE_AFTER
@@ -67,7 +67,7 @@ class Judging:
     def step(self) -> float:
         """Raises django.db.Error when the database is gone; then nothing is lost, and it can be called again."""
         if monotonic() >= self._look_around_at:
-            look_around(self._clock())
+            _do(look_around, self._clock())
             self._look_around_at = monotonic() + _LOOK_AROUND_EVERY_S
         if monotonic() >= self._duties_at:
             duties(self._clock())
@@ -77,7 +77,7 @@ class Judging:
 
 def step(now: datetime) -> float:
     """Everything that is due at an instant, once; the seconds to wait."""
-    look_around(now)
+    _do(look_around, now)
     duties(now)
     while _TURNS.next(now) == BATCH:
         pass
@@ -86,11 +86,23 @@ def step(now: datetime) -> float:
 
 def duties(now: datetime) -> None:
     """What is not about one monitor's runs."""
+    for work in (_enrol_all, bring_back, watch_regions, tidy):
+        _do(work, now)
+
+
+def _enrol_all(now: datetime) -> None:
     while enrol(now):
         pass
-    bring_back(now)
-    watch_regions(now)
-    tidy(now)
+
+
+def _do(work: Callable[[datetime], object], now: datetime) -> None:
+    """A duty that fails keeps neither another one nor any monitor from its turn."""
+    try:
+        work(now)
+    except AWAY:
+        raise
+    except Exception:
+        log.exception("%s failed; it is tried again at its next turn", work.__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

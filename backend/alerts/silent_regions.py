@@ -1,5 +1,6 @@
 """Regions whose agents are all silent, or see nothing: one incident of the organisation, not one of every site."""
 
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -14,10 +15,13 @@ from backend.alerts.judgement.samples import Standing
 from backend.alerts.judgement.tracks import Step
 from backend.alerts.models import Blindness, Cause, Incident, Member, Resolution, Rule, RuleKind
 from backend.alerts.states import TABLE, State
+from backend.alerts.turns import AWAY
 from backend.fleet.listening import listening_since
 from backend.fleet.models import Region
 from backend.instants import to_us
 from backend.runs.models import Schedule
+
+log = logging.getLogger(__name__)
 
 _KNOWN = ("incident__organisation", "incident__key", "facts")
 
@@ -49,7 +53,7 @@ def watch_regions(now: datetime) -> int:
     opened = Member.objects.filter(incident__cause=Cause.AGENT, incident__resolved_at=None, ended_at=None)
     known = {(organisation, key): facts for organisation, key, facts in opened.values_list(*_KNOWN)}
     return sum(
-        _judge(rule, place, now, since, facts=known.get((rule.organisation_id, f"agent/{place.region.code}")))
+        _judged(rule, place, now, since, known.get((rule.organisation_id, f"agent/{place.region.code}")))
         for rule in rules
         for place in places
         if place.region.organisation_id in (None, rule.organisation_id)
@@ -61,6 +65,17 @@ def _places(now: datetime) -> Iterator[_Place]:
     regions = Region.objects.filter(enabled=True).annotate(seen_at=Max("agents__last_seen_at"))
     for region in regions.exclude(seen_at=None).order_by("pk"):
         yield _Place(region=region, seen_at=region.seen_at, blind=blind.get(region.code))
+
+
+def _judged(rule: Rule, place: _Place, now: datetime, since: datetime | None, facts: Mapping[str, Any] | None) -> int:
+    """A rule that cannot be judged keeps no other organisation from being told."""
+    try:
+        return _judge(rule, place, now, since, facts=facts)
+    except AWAY:
+        raise
+    except Exception:
+        log.exception("rule %s cannot be judged for region %s", rule.public_id, place.region.code)
+        return 0
 
 
 def _judge(rule: Rule, place: _Place, now: datetime, since: datetime | None, *, facts: Mapping[str, Any] | None) -> int:

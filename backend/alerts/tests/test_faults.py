@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 import pytest
 from django.db import DataError
 
-from backend.alerts import upkeep
+from backend.alerts import judging, upkeep
 from backend.alerts.models import Incident, Maintenance, Rule
-from backend.alerts.tests.world import World, make_world, told
+from backend.alerts.tests.world import World, make_rule, make_world, told
 from backend.alerts.turns import Turns
 from backend.sites.models import Site
 
@@ -53,6 +53,31 @@ def test_an_incident_that_cannot_be_tended_stops_no_judge(monkeypatch: pytest.Mo
     world.minutes("... xxx xxx xxx xxx")
     assert maintenance.ends_at < world.now
     assert told() == ["opened"]
+
+
+@pytest.mark.parametrize("duty", ["look_around", "enrol", "watch_regions"])
+def test_a_duty_that_fails_keeps_no_monitor_from_being_judged(monkeypatch: pytest.MonkeyPatch, duty: str) -> None:
+    world = make_world(rules=["availability"])
+
+    def fail(now: datetime) -> int:
+        raise IndexError("there is nothing to say")
+
+    monkeypatch.setattr(judging, duty, fail)
+    world.minutes("... xxx")
+    assert told() == ["opened"]
+
+
+def test_a_rule_about_agents_that_cannot_be_judged_keeps_no_other_from_being_told() -> None:
+    world = make_world()
+    make_rule(world, "agent")
+    broken = Rule.objects.filter(kind="agent").earliest("pk")
+    Rule.objects.filter(pk=broken.pk).update(params={})
+    world.minute("...")
+    world.now += timedelta(minutes=8)
+    world.beat("fra", "iad")
+    world.judge()
+    assert told() == ["opened"]
+    assert Incident.objects.get().key == "agent/sin"
 
 
 def test_what_the_database_refuses_of_one_monitor_keeps_no_other_from_its_turn() -> None:
