@@ -3,10 +3,11 @@
 Lists and rules read rows, and a run's own page judges what was seen: both must say the same.
 """
 
+import logging
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from django.db import transaction
+from django.db import Error, connection, transaction
 
 from backend.runs.models import Finding, Run
 from backend.runs.owners import page_findings, words_of
@@ -15,6 +16,8 @@ from backend.runs.queries.documents import documents_of, result_in
 from backend.runs.rows import FINDING_COLUMNS, Row
 from backend.runs.store import copy_rows
 from backend.sites.models import Monitor, MonitorKind, Site
+
+log = logging.getLogger(__name__)
 
 # About a second of a processor; then other duties may.
 AT_ONCE = 40
@@ -56,6 +59,25 @@ def _next(runs: Sequence[Run], before: datetime) -> datetime | None:
 
 
 def _judge(runs: Sequence[Run]) -> None:
+    """All at once; where that fails, one by one: a run that cannot be judged keeps no other, and no site, from it."""
+    if not _is_judged(runs):
+        for run in runs:
+            _is_judged([run])
+
+
+def _is_judged(runs: Sequence[Run]) -> bool:
+    try:
+        with transaction.atomic():
+            _put_anew(runs)
+    except Exception as error:
+        if isinstance(error, Error) and not connection.is_usable():
+            raise
+        log.exception("the findings of %s stay as they are", ", ".join(f"run {run.run_id}" for run in runs))
+        return False
+    return True
+
+
+def _put_anew(runs: Sequence[Run]) -> None:
     said = words_of({run.monitor_id for run in runs})
     documents = documents_of(runs)
     rows: list[Row] = []

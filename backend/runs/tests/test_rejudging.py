@@ -1,5 +1,6 @@
 """The owner's word on hosts, in the findings that are stored."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
 
@@ -11,13 +12,15 @@ from backend.runs import rejudging
 from backend.runs.diagnoses import diagnosis_in
 from backend.runs.ingest import ingest
 from backend.runs.models import Finding, PendingRun
+from backend.runs.owners import page_findings
 from backend.runs.queries import run_detail
+from backend.runs.rows import Row
 from backend.runs.tests.factories import Fleet, make_fleet, make_monitors, make_pending
 from backend.runs.tests.results import line_of
 from backend.sites.hosts import choose_role
 from backend.sites.models import Host, HostRole, Monitor, Site
 from workers.diagnosis.pages import diagnose_page
-from workers.measurement.messages import Measured
+from workers.measurement.messages import Measured, RunResult
 from workers.tests.diagnosis.test_pages import asked, opened, page
 
 pytestmark = pytest.mark.django_db
@@ -111,3 +114,26 @@ def test_the_word_of_one_site_is_none_for_another(fleet: Fleet, monitor: Monitor
     theirs = ended(fleet, other)
     assert ("page.extra_hosts_and_lost_mux", STATIC) not in rows(theirs)
     assert rows(theirs) == on_its_page(fleet, theirs)
+
+
+def test_a_run_that_cannot_be_judged_keeps_neither_another_one_nor_another_site_from_it(
+    fleet: Fleet, monitor: Monitor, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, well = ended(fleet, monitor, 1), ended(fleet, monitor, 2)
+    other = fleet.organisation.sites.create(name="Blog", url="https://blog.example/")
+    choose_role(actor=None, host=host, role=HostRole.OWN)
+    Site.objects.filter(pk=other.pk).update(rejudge_before=NOW + timedelta(days=1))
+
+    def judge(result: RunResult, said: Mapping[str, bool]) -> list[Row] | None:
+        if result.run_id == broken.run_id:
+            raise IndexError("there is nothing to say")
+        return page_findings(result, said)
+
+    told = rows(broken)
+    monkeypatch.setattr(rejudging, "page_findings", judge)
+    while rejudging.step() == rejudging.BETWEEN_S:
+        pass
+    assert rows(broken) == told
+    assert rows(well) == on_its_page(fleet, well)
+    assert rows(well) != told
+    assert not Site.objects.filter(rejudge_before__isnull=False).exists()
