@@ -17,6 +17,7 @@ from backend.alerts.models import ChannelKind, DeliveryState
 from backend.alerts.models.channels import MAX_NAME_CHARS
 from backend.alerts.queries import channels as queries
 from backend.api.v1.access import READ_ALERTS, ApiRequest, needs
+from backend.api.v1.once import calls_out
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of, position_of
 from backend.api.v1.problems import existing
 from backend.api.v1.shapes import In, Out, Page, Url
@@ -165,6 +166,7 @@ def delete_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
 
 
 @router.post("/channels/{uuid:channel_id}/test", auth=needs(Scope.ALERTS, permission=CHANGING), response=Tested)
+@calls_out
 def test_channel(request: ApiRequest, channel_id: UUID) -> Tested:
     """Sends a test message now, once, and gives the other side's answer."""
     sent = actions.send_test(actor=request.caller.actor, channel=_owned(request, channel_id))

@@ -13,7 +13,7 @@ from backend.accounts.audit import acting_with
 from backend.api.v1 import limits
 from backend.api.v1.access import ApiRequest, identify
 from backend.api.v1.bodies import file_bytes_of, read_file, read_json
-from backend.api.v1.once import once
+from backend.api.v1.once import is_calling_out, once
 from backend.api.v1.problems import ProblemError, invalid, problem
 from backend.safe_methods import SAFE_METHODS
 
@@ -23,7 +23,8 @@ _OK, _NOT_MODIFIED = 200, 304
 
 def door(run: Run) -> Run:
     """Ninja's decorator of every operation ("view" mode): `run` is the operation's own, so it knows its parameters."""
-    inside = _Inside(parameters=_parameters_of(run), file_bytes=_file_bytes(run))
+    route = _route_of(run)
+    inside = _Inside(parameters=_parameters_of(run), file_bytes=file_bytes_of(route), calls_out=is_calling_out(route))
 
     @wraps(run)
     def guarded(request: HttpRequest, *args: Any, **values: Any) -> HttpResponseBase:
@@ -40,10 +41,13 @@ def door(run: Run) -> Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Inside:
-    """What the door knows of a route: the names it takes from the query, and how large a file as its body."""
+    """What the door knows of a route: the names it takes from the query, how large a file as its body, and whether it
+    waits for somebody elsewhere.
+    """
 
     parameters: frozenset[str]
     file_bytes: int
+    calls_out: bool
 
 
 def _answer(request: ApiRequest, act: Callable[[], HttpResponseBase], inside: _Inside) -> HttpResponseBase:
@@ -61,7 +65,7 @@ def _answer(request: ApiRequest, act: Callable[[], HttpResponseBase], inside: _I
     else:
         read_json(request)
     with acting_with(request.caller.token):
-        return once(request, act)
+        return once(request, act, apart=inside.calls_out)
 
 
 def _finished(request: ApiRequest, response: HttpResponseBase) -> HttpResponseBase:
@@ -100,9 +104,10 @@ def _matches(given: str, etag: str) -> bool:
     return etag.removeprefix("W/") in tags or "*" in tags
 
 
-def _file_bytes(run: Run) -> int:
+def _route_of(run: Run) -> object:
     operation: Any = getattr(run, "__self__")  # noqa: B009  # a bound method's own object; its type does not say so
-    return file_bytes_of(operation.view_func)
+    route: object = operation.view_func
+    return route
 
 
 def _parameters_of(run: Run) -> frozenset[str]:

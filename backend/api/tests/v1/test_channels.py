@@ -5,14 +5,18 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
 from pytest_django import Settings
 
 from backend.accounts.permissions import Role, Scope
+from backend.alerts import channels
+from backend.alerts.channels import Parcel, Sent
 from backend.alerts.models import Channel, ChannelKind
 from backend.alerts.tests.standin import StandIn
 from backend.api.models import KeptAnswer
 from backend.api.tests.v1.calling import Program, make_token, problem_of
 from backend.cast import Member
+from backend.outbound import Outbound
 from workers.measurement.addresses import parse_networks
 
 pytestmark = pytest.mark.django_db
@@ -109,6 +113,25 @@ def test_a_test_gives_the_other_sides_answer_and_stands_in_the_log(program: Prog
     again = program.post(f"{path}/test")
     assert problem_of(again)["status"] == 409
     assert int(again.headers["Retry-After"]) >= 1
+    assert len(there.calls) == 1
+
+
+@pytest.mark.usefixtures("standing_clock")
+def test_a_test_with_a_key_is_sent_once_and_holds_nothing_while_the_other_side_is_waited_for(
+    program: Program, there: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = f"channels/{make(program, kind='slack', url=there.url)['id']}/test"
+    before, held, send = len(connection.atomic_blocks), [], channels.send
+
+    def sending(kind: ChannelKind, config: Any, parcel: Parcel, outbound: Outbound) -> Sent:
+        held.append(len(connection.atomic_blocks))
+        return send(kind, config, parcel, outbound)
+
+    monkeypatch.setattr(channels, "send", sending)
+    first, again = (program.post(path, Idempotency_Key="one") for _ in range(2))
+    assert held == [before]
+    assert again.content == first.content
+    assert again.headers["Idempotent-Replayed"] == "true"
     assert len(there.calls) == 1
 
 
