@@ -30,6 +30,13 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 
+    def is_safe_url(self, url: str) -> bool:
+        try:
+            return bool(super().is_safe_url(url))
+        except ValueError:
+            # What is no address at all, such as `http://[`, leads nowhere.
+            return False
+
     def get_password_change_redirect_url(self, request: HttpRequest) -> str:
         """Back to where the way there begins; not to the form, which would look as if nothing had happened."""
         return reverse("web:profile")

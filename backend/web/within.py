@@ -16,9 +16,9 @@ def page_of_form(request: HttpRequest) -> str:
 
 
 def page_asked_for(request: HttpRequest, otherwise: str = "/") -> str:
-    """Where a form asks to be led afterwards, if that is in this house."""
+    """Where a form asks to be led afterwards, if that is a path in this house: a word would be the name of a view."""
     target = request.POST.get("next", "")
-    return target if _is_ours(request, target) else otherwise
+    return target if target.startswith("/") and _is_ours(request, target) else otherwise
 
 
 def _is_ours(request: HttpRequest, address: str) -> bool:

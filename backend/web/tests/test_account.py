@@ -71,7 +71,7 @@ def test_nobody_signs_up_alone(client: Client, db: None) -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", "/\\evil.example"]
+    "target", ["https://evil.example/", "//evil.example/", "javascript:alert(1)", "/\\evil.example", "http://[::1"]
 )
 def test_a_sign_in_never_leads_out_of_the_house(client: Client, user: User, target: str) -> None:
     assert sign_in(client, user.email, next=target)[1] == "/sites/"
@@ -154,7 +154,10 @@ def test_the_theme_is_kept_before_and_after_signing_in(client: Client, user: Use
     assert 'data-theme="light"' in client.get("/profile/").content.decode()
 
 
-@pytest.mark.parametrize("target", ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:1", ""])
+@pytest.mark.parametrize(
+    "target",
+    ["https://evil.example/", "//evil.example", "/\\evil.example", "javascript:1", "http://[::1", "", "1", "web:sites"],
+)
 def test_the_theme_form_never_leads_out_of_the_house(client: Client, db: None, target: str) -> None:
     assert client.post("/theme/", {"theme": "dark", "next": target}).headers["Location"] == "/"
 
