@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 
 SET_UP = Path(__file__).resolve().parents[1] / "compose" / "set-up"
@@ -33,3 +35,17 @@ def test_the_first_password_is_told_although_the_first_start_is_ended_behind_it(
     )
     assert ended.returncode != 0
     assert "Sign in at http://127.0.0.1:8800 as admin@localhost with once\n" in ended.stdout
+
+
+def test_a_secret_that_a_start_has_left_gives_way_to_a_new_one(tmp_path: Path) -> None:
+    """Root without root's rights may not write what nobody may write."""
+    spec = spec_from_loader("set_up", SourceFileLoader("set_up", str(SET_UP)))
+    assert spec is not None
+    assert spec.loader is not None
+    set_up = module_from_spec(spec)
+    spec.loader.exec_module(set_up)
+    secret = tmp_path / "agent_token"
+    for text in ("of a start that was ended behind it", "new"):
+        set_up.write(secret, text)
+    assert secret.read_text() == "new"
+    assert secret.stat().st_mode & 0o777 == 0o444
