@@ -10,7 +10,8 @@ done <<<"$RULES"
 while IFS= read -r rule; do
   [[ -z ${rule//[[:space:]]/} ]] || arguments+=(--warn "$rule")
 done <<<"$WARNINGS"
-read -ra regions <<<"$REGIONS"
+# To the end of the text, which is none of `read`'s own.
+read -rd '' -a regions <<<"$REGIONS" || true
 for region in "${regions[@]}"; do
   arguments+=(--region "$region")
 done

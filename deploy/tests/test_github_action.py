@@ -73,6 +73,13 @@ def test_the_inputs_become_one_gate_and_its_verdict_the_jobs(tmp_path: Path) -> 
     assert (tmp_path / "firstbyte-gate.md").exists()
 
 
+def test_regions_may_stand_on_lines_of_their_own_as_rules_do(tmp_path: Path) -> None:
+    with Stub([begun(), gate("done", "pass", 0)]) as stub:
+        done = run_gate(stub, tmp_path, REGIONS="fra iad\n  sin\n")
+    assert done.returncode == 0, done.stderr
+    assert stub.asked[0].body["runs"]["regions"] == ["fra", "iad", "sin"]
+
+
 def test_what_could_not_be_measured_may_pass_if_the_job_says_so(tmp_path: Path) -> None:
     with Stub([begun(), gate("done", "error", 4)]) as stub:
         assert run_gate(stub, tmp_path).returncode == 4
