@@ -85,8 +85,8 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
 
     Raises UnreadableSettingsError.
     """
-    kind = Kind(monitor.kind)
     try:
+        kind, other = Kind(monitor.kind), _other(monitor.pair)
         headers, page = _headers(monitor.headers) if monitor.at_home else (), _page(monitor)
     except (DecryptionError, ValueError) as error:
         # Without its context: nothing of what is stored has a place in a log.
@@ -108,7 +108,7 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
         accepted_status=tuple(monitor.accepted_status),
         body_text=monitor.body_text or None,
         ignore_certificate_errors=monitor.ignore_certificate_errors,
-        other=_other(monitor.pair),
+        other=other,
         depth=execution.depth,
         page=page,
     )
@@ -174,4 +174,8 @@ def _headers(stored: str) -> tuple[Header, ...]:
 
 
 def _other(stored: str | None) -> PairTarget | None:
-    return None if stored is None else PairTarget(**json.loads(stored))
+    """Raises ValueError for what this version does not understand."""
+    try:
+        return None if stored is None else PairTarget(**json.loads(stored))
+    except TypeError:
+        raise ValueError("the stored pair cannot be read: it holds what this version does not know") from None

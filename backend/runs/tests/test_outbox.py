@@ -106,3 +106,12 @@ def test_a_run_that_waits_in_the_outbox_is_missed_too_when_its_key_goes(fleet: F
     assert len(outbox.waiting(NOW + PUBLISH_GRACE)) == 2
     missed = Run.objects.filter(missed_reason="settings_unreadable")
     assert list(missed.values_list("monitor_id", flat=True)) == [monitor.pk]
+
+
+def test_a_pair_that_another_version_wrote_misses_its_runs_and_holds_no_other_up(fleet: Fleet) -> None:
+    newer = Monitor.objects.order_by("pk")[0]
+    pair = {"url": "https://origin.example/", "of_a_newer_version": True}
+    Monitor.objects.filter(pk=newer.pk).update(kind="pair", pair=pair)
+    assert len(claim(NOW)) == 2
+    missed = Run.objects.filter(missed_reason="settings_unreadable")
+    assert list(missed.values_list("monitor_id", flat=True)) == [newer.pk]
