@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import unescape
-from html.parser import HTMLParser
 from itertools import takewhile
 
 from workers.measurement.captures_page import BodySeen
 from workers.measurement.compute.concealed import HIDES, conceals, conceals_root, names_out_of_sight
+from workers.measurement.compute.html_reader import HtmlReader
 from workers.measurement.waterfall import Place
 
 # Whose contents are never seen where scripts run.
@@ -72,7 +72,7 @@ def _is_blank(text: str) -> bool:
     return not unescape(text).strip()
 
 
-class _Reader(HTMLParser):
+class _Reader(HtmlReader):
     """Columns are counted in code points: ahead of what DevTools counts, if they differ."""
 
     def __init__(self) -> None:

@@ -3,8 +3,9 @@ showed it later.
 """
 
 from collections.abc import Mapping, Sequence
-from html.parser import HTMLParser
 from typing import ClassVar
+
+from workers.measurement.compute.html_reader import HtmlReader
 
 # The local name of an element and the beginnings of its attributes, any of which a style may hide it by.
 Tag = tuple[str, frozenset[tuple[str, str]]]
@@ -20,15 +21,15 @@ def stands_in(html: str, words: str, tags: Sequence[Tag], styles: int) -> bool:
     """`words` are the beginning of the text, `tags` its element and what that lies in. Of the styles in the document
     so many are left: what was taken away may have hidden it."""
     reader = _Reader()
+    # Without an end: what is not closed there the parser would try anew at each of its tags.
     reader.feed(html[:MAX_CHARS])
-    reader.close()
     text = " ".join("".join(reader.texts).split())
     implied = {make_tag(name, {}) for name in ("html", "body") if name not in {own for own, _ in reader.tags}}
     stood = bool(words) and words in text and reader.styles <= styles
     return stood and {*tags} <= reader.tags | implied
 
 
-class _Reader(HTMLParser):
+class _Reader(HtmlReader):
     _ASIDE: ClassVar = frozenset({"script", "style", "template", "noscript", "title"})
 
     def __init__(self) -> None:
