@@ -70,9 +70,14 @@ class Spool:
         Raises WireError for what cannot be encoded, OSError for a full disk.
         """
         line = wire.encode(result)
-        for kind, picture in pictures.items():
-            _write(self._picture(kind, result.run_id), picture)
-        _write(self._results / f"{'0' if urgent else '1'}-{now_ns():020d}-{result.run_id}.json", line)
+        try:
+            for kind, picture in pictures.items():
+                _write(self._picture(kind, result.run_id), picture)
+            _write(self._results / f"{'0' if urgent else '1'}-{now_ns():020d}-{result.run_id}.json", line)
+        except OSError:
+            # Without a result nobody counts them: they would fill the disk that is full.
+            self._remove_pictures(result.run_id)
+            raise
 
     def run_ids(self) -> set[UUID]:
         """The runs whose results lie here."""

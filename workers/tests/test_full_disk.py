@@ -9,6 +9,7 @@ import pytest
 from workers import tasks
 from workers.bell import Bell
 from workers.ledger import Ledger, holding
+from workers.measurement.routes import PictureKind
 from workers.run import Instruments
 from workers.spool import Spool
 from workers.tasks import Station
@@ -76,6 +77,21 @@ def test_what_was_not_written_whole_is_taken_away(tmp_path: Path, full: list[OSE
     full.append(no_space())
     with pytest.raises(OSError, match="No space"):
         spool.add(build_result())
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_the_pictures_of_a_result_that_finds_no_room_are_taken_away_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody would count them, or send them: they would lie there until the agent begins anew."""
+
+    def refuse_results(descriptor: int) -> None:
+        if "/results/" in os.readlink(f"/proc/self/fd/{descriptor}"):
+            raise no_space()
+
+    monkeypatch.setattr(os, "fsync", refuse_results)
+    with pytest.raises(OSError, match="No space"):
+        Spool(tmp_path).add(build_result(), dict.fromkeys(PictureKind, b"picture"))
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
