@@ -10,6 +10,7 @@ from workers.measurement.captures_sight import SightCapture
 from workers.measurement.compute.activity import activity_of, cpu_time_of
 from workers.measurement.compute.console import console_of
 from workers.measurement.compute.contention import contention_us
+from workers.measurement.compute.numbers import clock_of
 from workers.measurement.compute.visual import Shot, VisualProgress, visual_progress
 from workers.measurement.contention import settled_us
 from workers.measurement.messages import PageMeasurement
@@ -48,11 +49,11 @@ def zero_of(events: Sequence[DevToolsEvent]) -> Zero | None:
     between moves all of the last.
     """
     told = [
-        (float(params["timestamp"]), float(params["wallTime"]))
+        (float(monotonic_s), float(wall_s))
         for method, params in events
         if method == "Network.requestWillBeSent"
-        and isinstance(params.get("timestamp"), int | float)
-        and isinstance(params.get("wallTime"), int | float)
+        and (monotonic_s := clock_of(params.get("timestamp"))) is not None
+        and (wall_s := clock_of(params.get("wallTime"))) is not None
     ]
     if not told:
         return None

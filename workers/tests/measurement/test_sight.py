@@ -37,6 +37,12 @@ def test_without_a_request_there_is_no_beginning() -> None:
     assert zero_of([DevToolsEvent("Page.loadEventFired", {"timestamp": 5.0})]) is None
 
 
+@pytest.mark.parametrize("wall_s", [-1e300, float("nan"), float("inf"), 10**400, True, "5"])
+def test_what_no_clock_says_is_no_zero(wall_s: object) -> None:
+    told = {"timestamp": 5.0, "wallTime": wall_s}
+    assert zero_of([DevToolsEvent("Network.requestWillBeSent", told)]) is None
+
+
 def test_the_first_request_is_the_beginning() -> None:
     assert known(zero_of(late(0, 0, 0))) == Zero(monotonic_s=5.0, wall_s=WALL_S, steady=True)
 
