@@ -7,7 +7,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 
 from workers.measurement.captures_probe import HandshakeCapture
-from workers.measurement.compute.chain import UNREADABLE, missing_issuer_urls
+from workers.measurement.compute.certificate import UNREADABLE
+from workers.measurement.compute.chain import missing_issuer_urls
 from workers.measurement.target import TargetError, parse_target
 from workers.probes.answer import Reader, receive_answer
 from workers.probes.exchange import Asking
@@ -63,7 +64,7 @@ async def _fetch(kit: Kit, url: str, deadline_ns: int) -> bytes:
 def read_certificates(data: bytes) -> tuple[bytes, ...]:
     """The certificates (DER) in what an issuer's address gave: DER, PEM or PKCS #7; none in anything else."""
     for read in (_der, _pem, pkcs7.load_der_pkcs7_certificates):
-        with suppress(TypeError, *UNREADABLE):
+        with suppress(*UNREADABLE):
             return tuple(one.public_bytes(Encoding.DER) for one in read(data)[:_MAX_ISSUERS])
     return ()
 

@@ -116,8 +116,11 @@ class Contexts:
         return any(self._trusts(way) for way in ways(chain))
 
     def _trusts(self, way: tuple[bytes, ...]) -> bool:
-        """The host is not looked at."""
-        return fault_of_way(self._store, [crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in way]) is None
+        """The host is not looked at. What was fetched may be nothing that OpenSSL can read."""
+        with suppress(crypto.Error):
+            certificates = [crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in way]
+            return fault_of_way(self._store, certificates) is None
+        return False
 
 
 def _make_context() -> SSL.Context:

@@ -8,8 +8,8 @@ from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID, SignatureAlgorithmOID
 from OpenSSL import crypto
 
-from workers.measurement.compute.certificate import key_of
-from workers.measurement.compute.chain import UNREADABLE, is_signed_by, parsed
+from workers.measurement.compute.certificate import UNREADABLE, key_of
+from workers.measurement.compute.chain import is_signed_by, parsed
 from workers.measurement.evidence import CertificateFault
 from workers.measurement.verify_codes import (
     ISSUER_UNKNOWN,

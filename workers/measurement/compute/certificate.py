@@ -22,6 +22,16 @@ from workers.measurement.verify_codes import (
     ROOT_UNKNOWN,
 )
 
+# What a stranger's certificate may make the library raise: for a version that there is not, for an attribute of a name
+# in a type that it never has, for extensions and keys that nobody knows.
+UNREADABLE = (
+    ValueError,
+    TypeError,
+    x509.InvalidVersion,
+    x509.DuplicateExtension,
+    x509.UnsupportedGeneralNameType,
+    UnsupportedAlgorithm,
+)
 # A CDN's certificate names hundreds of hosts: enough to see whose it is.
 MAX_NAMES = 100
 _MAX_NAME_CHARS = 512
@@ -73,7 +83,7 @@ def certificate_of(chain: tuple[bytes, ...]) -> Certificate | None:
         return None
     try:
         return _certificate(x509.load_der_x509_certificate(chain[0]), chain)
-    except ValueError:
+    except UNREADABLE:
         return None
 
 
@@ -104,7 +114,7 @@ def printable_text(text: str) -> str:
 def _names(leaf: x509.Certificate) -> tuple[str, ...]:
     try:
         names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, ValueError):
+    except (x509.ExtensionNotFound, *UNREADABLE):
         return ()
     dns = names.get_values_for_type(x509.DNSName)
     addresses = [str(address) for address in names.get_values_for_type(x509.IPAddress)]
@@ -114,7 +124,7 @@ def _names(leaf: x509.Certificate) -> tuple[str, ...]:
 def key_of(leaf: x509.Certificate) -> tuple[str | None, int | None]:
     try:
         key = leaf.public_key()
-    except (UnsupportedAlgorithm, ValueError):
+    except UNREADABLE:
         return None, None
     name = next((name for kind, name in _KEY_TYPES if isinstance(key, kind)), None)
     return name, getattr(key, "key_size", None)

@@ -4,12 +4,12 @@ import zlib
 from dataclasses import replace
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
 from cryptography.x509.oid import AuthorityInformationAccessOID, SignatureAlgorithmOID
 
-from workers.measurement.compute.certificate import MAX_NAMES, key_of, printable_text
+from workers.measurement.compute.certificate import MAX_NAMES, UNREADABLE, key_of, printable_text
 from workers.measurement.compute.remembered import remembered
 from workers.measurement.evidence import ChainCertificate
 
@@ -22,8 +22,6 @@ _ALGORITHMS = {
     for name, oid in vars(SignatureAlgorithmOID).items()
     if isinstance(oid, x509.ObjectIdentifier) and not name.startswith("_")
 }
-# What a stranger's certificate may make the library raise.
-UNREADABLE = (ValueError, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, UnsupportedAlgorithm)
 
 
 @remembered
@@ -87,7 +85,7 @@ def is_signed_by(one: x509.Certificate, by: x509.Certificate) -> bool:
         if isinstance(key, RSAPublicKey) and key.public_numbers().e.bit_length() > _MOST_EXPONENT_BITS:
             return False
         one.verify_directly_issued_by(by)
-    except (InvalidSignature, TypeError, *UNREADABLE):
+    except (InvalidSignature, *UNREADABLE):
         return False
     return True
 

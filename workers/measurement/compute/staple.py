@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed448, ed25519, paddin
 from cryptography.x509 import ocsp
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from workers.measurement.compute.chain import UNREADABLE, is_signed_by, parsed
+from workers.measurement.compute.certificate import UNREADABLE
+from workers.measurement.compute.chain import is_signed_by, parsed
 from workers.measurement.compute.remembered import remembered
 from workers.measurement.evidence import StapleWord
 
