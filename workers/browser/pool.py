@@ -3,6 +3,7 @@
 import queue
 import threading
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from time import monotonic, sleep
 
@@ -73,10 +74,11 @@ class BrowserPool(Closing):
         sweep()
 
     def close(self) -> None:
-        """Ends every browser and driver and removes their files."""
-        for seat in self._seats:
-            seat.close()
-        self._names.close()
+        """Ends every browser and driver and removes their files, also behind one that does not end in time."""
+        with ExitStack() as stack:
+            stack.callback(self._names.close)
+            for seat in self._seats:
+                stack.callback(seat.close)
 
     def prove_cold(self) -> None:
         """Starts a browser and lets it visit our own page. Raises BrowserError when it does not or was not cold."""

@@ -13,6 +13,7 @@ from workers.browser.chromium import find_chromium, inspect_chromium
 from workers.browser.faults import BrowserError
 from workers.browser.guard import Guard
 from workers.browser.pool import BrowserPool
+from workers.browser.seat import Seat
 from workers.browser.seen import PageRun
 from workers.browser.workspace import Workspace, sweep
 from workers.measurement.addresses import parse_networks
@@ -269,6 +270,20 @@ def test_a_load_that_has_not_come_to_its_browser_when_the_pool_is_closed_starts_
         outcome = pool.load(request, lambda stage, _: pool.close() if stage is ProgressStage.STARTING else None)
     assert failed(outcome).failure.kind is FailureKind.BROWSER_FAILED
     assert set(processes.descendants()) <= before
+
+
+def test_a_browser_that_does_not_end_keeps_none_beside_it_from_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[Seat] = []
+
+    def close(seat: Seat) -> None:
+        closed.append(seat)
+        raise TimeoutError
+
+    monkeypatch.setattr(Seat, "close", close)
+    pool = BrowserPool(browser_settings(size=3))
+    with pytest.raises(TimeoutError):
+        pool.close()
+    assert len(set(closed)) == 3
 
 
 @pytest.mark.parametrize("stage", [ProgressStage.STARTING, ProgressStage.CONNECTING])
