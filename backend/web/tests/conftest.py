@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 import pytest
 from django.test import Client
 
+from backend.web.tests.visits import Send, sending
+
 if TYPE_CHECKING:
     from backend.cast import Member
     from backend.web.tests.world import World
@@ -30,3 +32,8 @@ def world(alice: "Member", client: Client, monkeypatch: pytest.MonkeyPatch) -> "
 
     client.force_login(alice.user)
     return make_world(alice)
+
+
+@pytest.fixture
+def send(client: Client) -> Send:
+    return sending(client)
