@@ -54,7 +54,7 @@ class PaintPath:
         in_body = {row.number for row in blocking if not row.render_blocking}
         rendering_us = max((row.timing.end_us or 0 for row in blocking if row.render_blocking), default=0)
         fonts = FontHold(come_us=fonts_come_us(page, rendering_us), beside=frozenset(in_body))
-        ready_us = max([fonts.until_us(ends), *ends.values()])
+        ready_us = fonts.free_us(ends)
         ends |= {row.number: row.timing.end_us or 0 for row in _held_by_font(page, ready_us)}
         sure = _is_direct(page, max([ready_us, *ends.values()]))
         tasks = _tasks_meanwhile(page, max(ends.values(), default=0))
@@ -73,7 +73,7 @@ class PaintPath:
     @property
     def ready_us(self) -> int:
         """When all that it waited for was there."""
-        return max([self.fonts.until_us(self.ends), *self.ends.values()])
+        return self.fonts.free_us(self.ends)
 
     def waits_for(self, row: Request) -> bool:
         return row.number in self.ends or row.number in self.shared.values()
@@ -105,7 +105,7 @@ class PaintPath:
 
     def _paint_us(self, sooner: Mapping[int, int]) -> int:
         ends = {number: end - self._sooner_us(number, sooner) for number, end in self.ends.items()}
-        return max(self.made_us, self.fonts.until_us(ends), *ends.values())
+        return max(self.made_us, self.fonts.free_us(ends))
 
     def _sooner_us(self, number: int, sooner: Mapping[int, int]) -> int:
         """What leads to a row is always one with a smaller number, or leads to a task, which leads to none."""

@@ -22,7 +22,11 @@ class FontHold:
     come_us: int = 0
     beside: frozenset[int] = frozenset()
 
-    def until_us(self, ends: Mapping[int, int]) -> int:
+    def free_us(self, ends: Mapping[int, int]) -> int:
+        """When a paint waits for nothing more, for which all was there at these ends, by row."""
+        return max([self._until_us(ends), *ends.values()])
+
+    def _until_us(self, ends: Mapping[int, int]) -> int:
         """Until when they hold a paint up for which all else was there at these ends, by row; 0 where none does."""
         ready_us = max((end for number, end in ends.items() if number not in self.beside), default=0)
         return min(self.come_us, ready_us + _PATIENCE_US, _NEVER_AFTER_US)
