@@ -65,7 +65,6 @@ KINDS = {
     "ERR_CONTENT_DECODING_FAILED": FailureKind.RESPONSE_INVALID,
     "ERR_HTTP2_PROTOCOL_ERROR": FailureKind.RESPONSE_INVALID,
     "ERR_INVALID_REDIRECT": FailureKind.RESPONSE_INVALID,
-    "ERR_UNSAFE_REDIRECT": FailureKind.BLOCKED_DESTINATION,
     "ERR_CONTENT_LENGTH_MISMATCH": FailureKind.DOWNLOAD_INCOMPLETE,
     "ERR_INCOMPLETE_CHUNKED_ENCODING": FailureKind.DOWNLOAD_INCOMPLETE,
     "ERR_TOO_MANY_REDIRECTS": FailureKind.TOO_MANY_REDIRECTS,
@@ -95,6 +94,8 @@ _ENDS = {
 }
 # What no server can bring about, of whichever request.
 _DROPPED = ("ERR_NETWORK_CHANGED", "ERR_NETWORK_IO_SUSPENDED")
+# Chrome follows no redirect to files, to data or to pages of its own.
+_NO_WEB = "ERR_UNSAFE_REDIRECT"
 _BY_CERTIFICATE = {FailureKind.CERTIFICATE_EXPIRED, FailureKind.CERTIFICATE_UNTRUSTED}
 _MAX_NAME_CHARS = 100
 
@@ -189,6 +190,8 @@ def _net_failure(name: str, capture: PageCapture, page: Page) -> Failure:
     document = page.newest
     if document is not None and name == "ERR_ABORTED" and document.status in (*WITHOUT_BODY, NOT_MODIFIED):
         return failure(FailureKind.PAGE_ERROR, f"status {document.status} has no page")
+    if name == _NO_WEB:
+        return failure(FailureKind.INVALID_URL, f"it redirects out of the web ({name})", stage=Stage.REDIRECT)
     if document is not None and name == "ERR_UNEXPECTED_PROXY_AUTH":
         return failure(FailureKind.STATUS_UNEXPECTED, f"{document.status}, which only a proxy may say")
     if name == NOT_RESOLVED and document is not None and document.failure in KINDS:

@@ -156,6 +156,16 @@ def test_a_redirect_loop_is_said_to_be_one(load: Load, site: Site) -> None:
     assert kind_of(load, site.url("/loop")) is FailureKind.TOO_MANY_REDIRECTS
 
 
+@pytest.mark.parametrize(
+    "elsewhere", ["file:///etc/hostname", "data:text/html,<p>Hello", "chrome://version", "about:blank"]
+)
+def test_a_redirect_out_of_the_web_is_the_sites_own_fault(load: Load, site: Site, elsewhere: str) -> None:
+    site.answers["/out"] = Answer(status=302, headers=(("Location", elsewhere),))
+    reason = failed(load(site.url("/out"))).failure
+    assert (reason.kind, reason.stage) == (FailureKind.INVALID_URL, Stage.REDIRECT)
+    assert "redirects out of the web" in reason.detail
+
+
 def test_a_refused_connection_is_blamed_on_the_target(load: Load) -> None:
     outcome = failed(load(f"https://localhost:{closed_port()}/"))
     assert outcome.failure.kind is FailureKind.CONNECT_REFUSED
