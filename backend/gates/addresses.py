@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from backend.faults import InvalidError
 from backend.runs.outgoing import is_same_server
 from backend.sites.models import Monitor
-from backend.sites.targets import check_target
+from backend.sites.targets import canonical_url, check_target
+from workers.measurement.messages import Kind
 from workers.measurement.target import Target, TargetError
 
 MAX_NAMED = 5
@@ -110,12 +111,13 @@ def _url(address: Address, monitor: Monitor) -> str:
     """Raises TargetError."""
     for named in address.urls:
         if named.monitor in (str(monitor.public_id), monitor.kind):
-            return check_target(named.url).url
+            return canonical_url(named.url, Kind(monitor.kind))
     if not address.base:
         return monitor.url
     base, target = _base(address.base), check_target(monitor.url)
     path = target.path.removeprefix("/") if _IS_PAGE.search(base.path) and _ROOT.match(target.path) else target.path
-    return check_target(f"{base.scheme}://{base.authority}{base.path.rstrip('/')}{path}").url
+    fragment = target.page_url.removeprefix(target.url)
+    return canonical_url(f"{base.origin}{base.path.rstrip('/')}{path}{fragment}", Kind(monitor.kind))
 
 
 def _base(text: str) -> Target:

@@ -18,7 +18,7 @@ from backend.sites.keeping import account, with_kept
 from backend.sites.manners import asks_otherwise
 from backend.sites.models import Deploy, Monitor, MonitorVersion, Site, SiteStatus
 from backend.sites.monitor_settings import MonitorSettings, defaults, stored_settings, validate
-from backend.sites.targets import check_pair_target, check_target
+from backend.sites.targets import canonical_url, check_pair_target, check_target
 from workers.measurement.messages import Kind
 from workers.measurement.pair import PairTarget
 
@@ -45,7 +45,7 @@ def create_draft(*, actor: User | None, organisation: Organisation, url: str) ->
     if Site.objects.filter(organisation=organisation).count() >= MAX_SITES:
         raise SiteLimitError(f"There are {MAX_SITES} sites; delete one before you add another.")
     site = Site.objects.create(
-        organisation=organisation, name=target.host[:MAX_NAME_CHARS], url=target.url, created_by=actor
+        organisation=organisation, name=target.host[:MAX_NAME_CHARS], url=target.page_url, created_by=actor
     )
     monitors = Monitor.objects.bulk_create(_new_monitor(site, kind) for kind in (Kind.PROBE, Kind.PAGE))
     _keep_addresses(monitors)
@@ -193,7 +193,7 @@ def delete_old_drafts(*, now: datetime) -> int:
 
 def _new_monitor(site: Site, kind: Kind) -> Monitor:
     monitor = Monitor(site=site, kind=kind.value)
-    _apply(monitor, defaults(kind, site.url))
+    _apply(monitor, defaults(kind, canonical_url(site.url, kind)))
     return monitor
 
 
@@ -208,7 +208,7 @@ def _canonical(settings: MonitorSettings) -> MonitorSettings:
     """The settings with addresses in one form. Raises InvalidMonitorError."""
     validate(settings)
     other = None if settings.other is None else check_pair_target(settings.other)
-    return replace(settings, url=check_target(settings.url).url, other=other)
+    return replace(settings, url=canonical_url(settings.url, settings.kind), other=other)
 
 
 def _apply(monitor: Monitor, settings: MonitorSettings) -> None:

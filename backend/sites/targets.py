@@ -7,6 +7,7 @@ from django.conf import settings
 
 from backend.config import is_loopback
 from workers.measurement.addresses import may_measure
+from workers.measurement.messages import Kind
 from workers.measurement.page_options import PageOptions
 from workers.measurement.page_rules import mapped_ports_fault
 from workers.measurement.pair import DialAddress, PairTarget, parse_dial_address
@@ -33,6 +34,15 @@ def check_target(text: str) -> Target:
         return _checked(text)
     except PortError as error:
         raise TargetError(f"{error} {_MORE_PORTS}, {_AGENTS_TOO}") from error
+
+
+def canonical_url(text: str, kind: Kind) -> str:
+    """The address as a monitor of that kind asks for it: by a fragment only pages choose what they show.
+
+    Raises TargetError.
+    """
+    target = check_target(text)
+    return target.page_url if kind is Kind.PAGE else target.url
 
 
 def check_called(text: str) -> Target:

@@ -47,7 +47,7 @@ def request_for(url: str, arguments: argparse.Namespace, kind: Kind) -> RunReque
         run_id=uuid4(),
         monitor_id=uuid4(),
         kind=kind,
-        url=target.url,
+        url=target.page_url if kind is Kind.PAGE else target.url,
         region="here",
         scheduled_for=now,
         attempt=1,
@@ -65,7 +65,7 @@ def _better(url: str) -> str | None:
     with suppress(ValueError):
         return f"An IPv6 address stands in brackets: {scheme or 'https'}://[{IPv6Address(host)}]{slash}{path}"
     with suppress(TargetError):
-        meant = parse_target(f"https://{url}", extra_ports=EVERY_PORT).url
+        meant = parse_target(f"https://{url}", extra_ports=EVERY_PORT).page_url
         return None if apart else f"{url} lacks https:// or http://: write {meant}"
     return None
 

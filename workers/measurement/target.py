@@ -42,13 +42,22 @@ class CredentialsError(TargetError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A URL taken apart. `host` is lower-case punycode without brackets; `path` starts with / and holds the query."""
+    """A URL taken apart. `host` is lower-case punycode without brackets; `path` starts with / and holds the query.
+
+    `url` is what a server is asked for, `page_url` what a browser is sent to: with the fragment, by which a page may
+    choose what it shows.
+    """
 
     url: str
     scheme: str
     host: str
     port: int
     path: str
+    fragment: str = ""
+
+    @property
+    def page_url(self) -> str:
+        return f"{self.url}#{self.fragment}" if self.fragment else self.url
 
     @property
     def authority(self) -> str:
@@ -80,7 +89,7 @@ def parse_ports(text: str) -> frozenset[int]:
 
 @lru_cache(maxsize=4096)
 def parse_target(url: str, *, extra_ports: Ports = frozenset()) -> Target:
-    """The URL in its canonical form, without fragment. Raises TargetError for what cannot or must not be measured."""
+    """The URL in its canonical form. Raises TargetError for what cannot or must not be measured."""
     parts = _split(url)
     if parts.scheme not in DEFAULT_PORTS:
         raise TargetError(f"The address must begin with http:// or https://, not {parts.scheme[:20] or 'nothing'}.")
@@ -95,8 +104,11 @@ def parse_target(url: str, *, extra_ports: Ports = frozenset()) -> Target:
     path = _canonical_path(parts)
     authority = Target(url="", scheme=parts.scheme, host=host, port=port, path=path).authority
     canonical = f"{parts.scheme}://{authority}{path}"
-    _check_length(canonical)
-    return Target(url=canonical, scheme=parts.scheme, host=host, port=port, path=path)
+    target = Target(
+        url=canonical, scheme=parts.scheme, host=host, port=port, path=path, fragment=_canonical_fragment(parts)
+    )
+    _check_length(target.page_url)
+    return target
 
 
 def origin_of(url: str) -> tuple[str, str]:
@@ -180,6 +192,11 @@ def _canonical_path(parts: SplitResult) -> str:
     path = quote(_without_dots(parts.path), safe="/%:@!$&'()*+,;=~-._")
     query = quote(parts.query, safe="/%:@!$&'()*+,;=~-._?[]")
     return f"{path}?{query}" if parts.query else path
+
+
+def _canonical_fragment(parts: SplitResult) -> str:
+    """Encoded as browsers do it (WHATWG URL, 1.3, fragment percent-encode set)."""
+    return quote(parts.fragment, safe="/%:@!$&'()*+,;=~-._?[]#{}|\\^")
 
 
 def _without_dots(path: str) -> str:

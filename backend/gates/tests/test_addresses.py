@@ -98,6 +98,15 @@ def test_a_monitors_path_and_query_stay_when_its_server_is_replaced(world: World
     }
 
 
+def test_a_pages_fragment_stays_when_its_server_is_replaced(world: World) -> None:
+    page = world.monitor("page")
+    page.url = "https://shop.example/app#/cart"
+    page.save()
+    rule = AskedRule(metric="lcp", max_change_pct=10)
+    gate = ask(world, rule, baseline=against("http://old.example:8080/v1"))
+    assert gate.addresses == {str(page.pk): ["http://old.example:8080/v1/app#/cart", page.url]}
+
+
 def test_a_release_that_nothing_scheduled_measures_is_no_deploy_but_keeps_its_name(world: World) -> None:
     preview = Address(base="https://preview.example")
     gate = ask(world, baseline=Baseline(mode="url"), release=preview, deploy=DeployMarker(version="v7"))

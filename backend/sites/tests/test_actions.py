@@ -39,6 +39,22 @@ def test_a_draft_has_a_probe_every_minute_and_a_page_every_quarter_of_an_hour(si
     assert all(monitor.regions == [] for monitor in site.monitors.all())
 
 
+def test_a_page_keeps_the_fragment_that_chooses_what_it_shows(alice: Member) -> None:
+    app = actions.create_draft(actor=alice.user, organisation=alice.organisation, url="shop.example/app#/prices")
+    assert app.url == "https://shop.example/app#/prices"
+    assert dict(app.monitors.values_list("kind", "url")) == {
+        "probe": "https://shop.example/app",
+        "page": "https://shop.example/app#/prices",
+    }
+    for monitor in app.monitors.all():
+        settings = replace(stored_settings(monitor), url="https://shop.example/app#/cart")
+        actions.change_monitor(actor=alice.user, monitor=monitor, settings=settings)
+    assert set(app.monitors.values_list("url", flat=True)) == {
+        "https://shop.example/app",
+        "https://shop.example/app#/cart",
+    }
+
+
 def test_an_address_that_cannot_be_measured_makes_nothing(alice: Member) -> None:
     with pytest.raises(TargetError):
         actions.create_draft(actor=alice.user, organisation=alice.organisation, url="http://127.0.0.1/")

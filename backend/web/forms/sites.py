@@ -49,7 +49,7 @@ class TrialForm(forms.Form):
 
     def clean_url(self) -> str:
         try:
-            return check_target(self.cleaned_data["url"]).url
+            return check_target(self.cleaned_data["url"]).page_url
         except TargetError as error:
             raise forms.ValidationError(str(error)) from error
 

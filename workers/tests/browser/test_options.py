@@ -52,6 +52,13 @@ def told(load: Load, site: Site, **options: Any) -> dict[str, Any]:
     return dict(json.loads(page.title))
 
 
+def test_a_page_shows_what_the_fragment_of_its_address_names(load: Load, site: Site) -> None:
+    url = site.page("/app", "<script>document.title = location.hash</script>")
+    page = measured(load(f"{url}#/prices?of=all"))
+    assert (page.title, page.document) == ("#/prices?of=all", 1)
+    assert [request.url for request in page.waterfall.requests] == [url]
+
+
 @pytest.mark.parametrize("device", [DESKTOP, PHONE, TABLET, Device(name="odd", width=700, height=500, scale=3.0)])
 def test_a_page_sees_the_screen_of_its_device(load: Load, site: Site, device: Device) -> None:
     seen = told(load, site, device=device)

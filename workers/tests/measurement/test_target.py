@@ -40,6 +40,25 @@ def test_a_url_is_brought_into_one_form(url: str, canonical: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("url", "page_url"),
+    [
+        ("https://example.org/app#/prices?of=ä", "https://example.org/app#/prices?of=%C3%A4"),
+        ("HTTPS://Example.org#top", "https://example.org/#top"),
+        ("https://example.org/#a#b[1]{2}|^", "https://example.org/#a#b[1]{2}|^"),
+        ('https://example.org/#"<`>%20', "https://example.org/#%22%3C%60%3E%20"),
+        ("https://example.org/#", "https://example.org/"),
+    ],
+)
+def test_a_browser_is_sent_to_the_fragment_too(url: str, page_url: str) -> None:
+    assert parse_target(url).page_url == page_url
+
+
+def test_a_fragment_counts_where_an_address_is_too_long() -> None:
+    with pytest.raises(TargetError, match=f"at most {MAX_URL_CHARS}"):
+        parse_target("https://example.org/#" + "ä" * (MAX_URL_CHARS // 2))
+
+
+@pytest.mark.parametrize(
     ("url", "words"),
     [
         ("", "must begin with http"),
@@ -125,4 +144,4 @@ def test_the_canonical_form_of_the_canonical_form_is_itself(url: str) -> None:
         target = parse_target(url)
     except TargetError:
         return
-    assert parse_target(target.url) == target
+    assert parse_target(target.page_url) == target
