@@ -146,6 +146,15 @@ def test_what_only_later_requests_pay_is_no_gain_of_a_first_visit() -> None:
     assert diagnoses.saving_us([closing, resting], None) is None
 
 
+def test_all_causes_together_cost_no_more_than_the_run_took_or_the_worst_of_them_says() -> None:
+    """The run itself acknowledges at once; who acknowledges late waits longer than all of it took."""
+    held = replace(OVERFLOW, id=FindingId.TCP_NAGLE_DELAYED_ACK, saving_us=42_000)
+    small = replace(OVERFLOW, saving_us=2_000)
+    assert diagnoses.saving_us([held, small], 3_000) == 42_000
+    assert diagnoses.saving_us([held, small], 43_000) == 43_000
+    assert diagnoses.saving_us([held, small], 100_000) == 44_000
+
+
 def test_causes_stand_in_the_order_in_which_to_mend_them_and_remarks_apart(world: World, client: Client) -> None:
     run = probed(world, LARGE_RECORDS)
     page = html(client, "run", run.run_id)
