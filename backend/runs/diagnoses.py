@@ -59,7 +59,7 @@ def saving_us(findings: Iterable[Finding], total_us: int | None) -> int | None:
     """What a new visitor would gain if all were mended, None when there is nothing to gain. What several save together
     is in their shares, once.
 
-    At most all that the run took, but for one cause that costs more: what visitors pay who acknowledge late, it did not.
+    At most all that the run took, or what one cause costs alone: it did not pay what those do who acknowledge late.
     """
     savings = [
         finding.share_us

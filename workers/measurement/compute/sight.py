@@ -15,6 +15,7 @@ from workers.measurement.compute.visual import Shot, VisualProgress, visual_prog
 from workers.measurement.contention import settled_us
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import MAX_FRAMES
+from workers.measurement.vitals import Vitals
 
 # Two frames of a screen: a wall clock that was set in the middle of a load would put the film in a wrong place.
 _MAX_DRIFT_S = 0.034
@@ -107,7 +108,7 @@ def with_sight(
         vitals=vitals,
         activity=activity_of(sight, zero.monotonic_s, page.vitals.fully_loaded_us),
         console=console,
-        warnings=page.warnings + tuple(_warnings(sight, zero, until_us)),
+        warnings=(*page.warnings, *_warnings(sight, zero, until_us), *_emptiness(vitals, progress)),
     )
 
 
@@ -119,3 +120,9 @@ def _warnings(sight: SightCapture, zero: Zero, until_us: int | None) -> Iterator
             f"The main thread did not tell what it did after {last_s - zero.monotonic_s:.1f} s: "
             "its time, and that of the processors, is counted until then."
         )
+
+
+def _emptiness(vitals: Vitals, progress: VisualProgress) -> Iterator[str]:
+    """A page that loaded and never changed the screen: fonts, scripts or styles may have failed it."""
+    if vitals.load_us is not None and progress.frames and progress.start_render_us is None and vitals.fcp_us is None:
+        yield "Nothing was seen of the page while it was watched: its screen stayed empty."

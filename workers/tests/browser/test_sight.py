@@ -188,6 +188,13 @@ def test_a_page_that_does_nothing_blocks_nothing(load: Load, site: Site) -> None
     assert page.vitals.fcp_us is not None
 
 
+def test_a_page_whose_script_shows_nothing_is_said_to_have_stayed_empty(load: Load, site: Site) -> None:
+    empty = measured(load(site.page("/app", "<div id=root></div><script>root.innerHTML = missing()</script>")))
+    assert [warning for warning in empty.warnings if "stayed empty" in warning]
+    shown = measured(load(site.page("/page", "<div style='height: 300px; background: navy'></div>")))
+    assert not [warning for warning in shown.warnings if "stayed empty" in warning]
+
+
 def test_a_page_that_shifts_more_often_than_is_told_still_tells_of_its_tasks(
     shown: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,7 @@ from workers.measurement.captures_sight import SightCapture, ThreadSample
 from workers.measurement.compute.sight import Zero, with_sight, zero_of
 from workers.measurement.compute.visual import VisualProgress
 from workers.measurement.messages import PageMeasurement
+from workers.measurement.page_view import FilmFrame
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Waterfall
 
@@ -80,6 +81,28 @@ def looked_at(*samples: ThreadSample) -> PageMeasurement:
 def test_where_the_strips_end_before_the_look_does_the_page_says_so(last_s: float, is_told: bool) -> None:
     seen = looked_at(*(ThreadSample(monotonic_s=at_s, counters={}) for at_s in (5.0, last_s)))
     assert [f"after {last_s - 5:.1f} s" in warning for warning in seen.warnings] == [True] * is_told
+
+
+@pytest.mark.parametrize(
+    ("vitals", "start_render_us", "frames", "is_told"),
+    [
+        (Vitals(load_us=1_000), None, 1, True),
+        (Vitals(load_us=1_000), None, 0, False),
+        (Vitals(load_us=1_000), 500, 1, False),
+        (Vitals(load_us=1_000, fcp_us=500), None, 1, False),
+        (Vitals(), None, 1, False),
+    ],
+    ids=["empty", "not looked at", "changed", "painted", "not loaded"],
+)
+def test_a_page_that_loads_and_shows_nothing_is_said_to_be_empty(
+    vitals: Vitals, start_render_us: int | None, frames: int, is_told: bool
+) -> None:
+    page = PageMeasurement(waterfall=Waterfall(requests=(), connections=()), vitals=vitals)
+    film = tuple(FilmFrame(at_us=number, complete_ppm=0) for number in range(frames))
+    progress = VisualProgress(start_render_us=start_render_us, frames=film)
+    sight = SightCapture(samples=(), received={})
+    seen = with_sight(page, sight, progress, zero=known(zero_of(late(0, 0, 0))), until_us=10_000_000)
+    assert ["stayed empty" in warning for warning in seen.warnings] == [True] * is_told
 
 
 def test_processor_time_is_counted_until_the_page_was_at_rest() -> None:
