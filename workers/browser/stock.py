@@ -37,6 +37,8 @@ _MAX_HOST_CHARS = 253
 # The level that most servers have by default (nginx 1, Apache and Caddy 6); what it saves differs by little.
 _LEVEL = 6
 _SENT = "Network.requestWillBeSent"
+# DevTools' words for what may make a page.
+_MAKING = frozenset({"Script", "Fetch", "XHR"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +58,7 @@ async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent])
     """Of a page that stands as it has loaded; `events` are those of its load."""
     document, text = await _document(ask, main_frame), ""
     blocking = tuple(_words(document.get("blocking")))
-    is_held = bool(blocking) or any(_may_block(params) for params in _sent(main_frame, events))
+    is_held = bool(blocking) or any(_may_hold(params) for params in _sent(main_frame, events))
     waits = told if isinstance(told := document.get("waits"), bool) else None
     if is_held or waits:
         text = await _source(ask, main_frame, events)
@@ -130,8 +132,10 @@ def _tag(told: object) -> Tag | None:
     return None
 
 
-def _may_block(params: Mapping[str, Any]) -> bool:
-    return blocking_of(params.get("renderBlockingBehavior")) in (Blocking.PARSER, Blocking.RENDERING)
+def _may_hold(params: Mapping[str, Any]) -> bool:
+    """Whether the first paint may have waited for it: it blocks that, or may have made what is shown."""
+    blocks = blocking_of(params.get("renderBlockingBehavior")) in (Blocking.PARSER, Blocking.RENDERING)
+    return blocks or params.get("type") in _MAKING
 
 
 async def _texts(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) -> tuple[TextSeen, ...]:

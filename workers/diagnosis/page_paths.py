@@ -189,7 +189,7 @@ def _made_us(page: PageMeasurement, waited: Mapping[int, int]) -> int:
     the document's own pictures, which is what a document without words shows."""
     latest_us = GONE_US if page.vitals.fcp_us is None else page.vitals.fcp_us + CLOCKS_US
     rows = [row for row in page.waterfall.requests if (row.timing.end_us or 0) <= latest_us]
-    ends = (row.timing.end_us or 0 for row in rows if _may_make(row) and row.number not in waited)
+    ends = (row.timing.end_us or 0 for row in rows if may_make(row) and row.number not in waited)
     pictures = (row.timing.end_us for row in rows if _is_of_document(row) and row.timing.end_us)
     return max(max(ends, default=0), min(pictures, default=0))
 
@@ -200,7 +200,7 @@ def _is_of_document(row: Request) -> bool:
     return row.resource_type is ResourceType.IMAGE and is_shown
 
 
-def _may_make(row: Request) -> bool:
+def may_make(row: Request) -> bool:
     return row.resource_type in (ResourceType.SCRIPT, ResourceType.FETCH) and RowFlag.FRAME not in row.flags
 
 
@@ -249,9 +249,9 @@ def _is_direct(page: PageMeasurement, last_us: int) -> bool:
         return True
     if _may_be_words(page, fcp_us):
         return False
-    if fcp_us - last_us > _WORKING_US or _was_busy(page, last_us) or _may_be_a_picture(page, last_us, fcp_us):
+    if fcp_us - last_us > _WORKING_US or _was_busy(page, last_us) or may_be_a_picture(page, last_us, fcp_us):
         return False
-    if fcp_us - _worked_until_us(page, last_us) <= DIRECTLY_US:
+    if fcp_us - worked_until_us(page, last_us) <= DIRECTLY_US:
         return True
     return not any(
         last_us < (row.timing.end_us or 0) <= fcp_us
@@ -260,7 +260,7 @@ def _is_direct(page: PageMeasurement, last_us: int) -> bool:
     )
 
 
-def _worked_until_us(page: PageMeasurement, last_us: int) -> int:
+def worked_until_us(page: PageMeasurement, last_us: int) -> int:
     """When the long tasks had ended that the last of it began, one directly behind another: scripts that it stopped."""
     for task in sorted(page.vitals.long_tasks or (), key=lambda task: task.start_us):
         if -CLOCKS_US <= task.start_us - last_us <= DIRECTLY_US:
@@ -283,7 +283,7 @@ def _may_be_words(page: PageMeasurement, fcp_us: int) -> bool:
     )
 
 
-def _may_be_a_picture(page: PageMeasurement, last_us: int, fcp_us: int) -> bool:
+def may_be_a_picture(page: PageMeasurement, last_us: int, fcp_us: int) -> bool:
     """Whether what was painted first may be a picture that had come just before: a page without words shows nothing
     until then. From its last byte to the screen it takes a picture longer than a text. The picture of the largest paint
     was not it where it had come as a whole, and is known to have been painted later.

@@ -77,6 +77,7 @@ class FindingId(StrEnum):
     PAGE_CSS_IMPORT = "page.css_import"
     PAGE_RENDER_BLOCKING = "page.render_blocking"
     PAGE_THIRD_PARTY_BLOCKING = "page.third_party_blocking"
+    PAGE_CLIENT_RENDERED = "page.client_rendered"
     PAGE_LCP_LATE = "page.lcp_late"
     PAGE_LCP_HELD = "page.lcp_held"
     PAGE_FONT_LATE = "page.font_late"

@@ -171,14 +171,14 @@ class PageMeasurement:
     views too, when there was more than one. `profile_verified` tells of a shaped run whether no connection was quicker
     than its link; None without a profile. `pictures` and `texts` are what could be smaller, as the browser told;
     `hints` the hosts that the page asks to connect to ahead, None when nobody looked. `body_from` is where in the
-    document's text its body begins, None unless a file may have held the paint up and the text was read for that;
-    `shows_from` where the first thing stands that may be seen, None if all that is ever shown may be made by scripts;
-    `words_us` is when the document had come as far as its first words, None where that is not known; `came_on_us` when
-    it came on for the last time after it had stood still, None where it never did. `text_waits` says whether the
-    largest text, which stood in the document as it came, stays hidden until its fonts have come, since none of their
-    faces says otherwise; None where there were none, or nobody knows. `only_protocol` is what the browser was
-    told to speak and nothing else. `diagnosis` is what the agent's rules made of it all at once; of a result that is
-    sent its findings have no evidence, which follows from the rest.
+    document's text its body begins, None unless something may have held the paint up, or made what is shown, and the
+    text was read for that; `shows_from` where the first thing stands that may be seen, None if all that is ever shown
+    may be made by scripts; `words_us` is when the document had come as far as its first words, None where that is not
+    known; `came_on_us` when it came on for the last time after it had stood still, None where it never did.
+    `text_waits` says whether the largest text, which stood in the document as it came, stays hidden until its fonts
+    have come, since none of their faces says otherwise; None where there were none, or nobody knows. `only_protocol` is
+    what the browser was told to speak and nothing else. `diagnosis` is what the agent's rules made of it all at once;
+    of a result that is sent its findings have no evidence, which follows from the rest.
     """
 
     kind: Literal["page"] = "page"

@@ -44,6 +44,21 @@ ENTRIES: Mapping[FindingId, Entry] = {
         ),
         counts=Counts.NEW_VISIT,
     ),
+    FindingId.PAGE_CLIENT_RENDERED: Entry(
+        title="The page is empty until its scripts have run",
+        explanation=(
+            "The document itself shows nothing: scripts make, or uncover, all that visitors see, and do that when they "
+            "have come and run, with what they fetch meanwhile. The time is what the first paint would gain if the "
+            "document held what is shown first; what servers took for the data is not in it, as it would be taken "
+            "before."
+        ),
+        advice=(
+            "Render the first view on the server or when the site is built, and let scripts take it over. Where they "
+            "have to make it, keep what it needs small and in one file, and preload that and the data in the head. "
+            "What only hides the page until a test of variants is there should give up sooner."
+        ),
+        counts=Counts.NEW_VISIT,
+    ),
     FindingId.PAGE_LCP_LATE: Entry(
         title="The largest picture is found late",
         explanation=(

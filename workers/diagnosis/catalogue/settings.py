@@ -299,6 +299,10 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         html='<link rel="preload" as="font" type="font/woff2" href="/text.woff2" crossorigin>'
     ),
     FindingId.PAGE_TEXT_HIDDEN: _settings(html="<style>@font-face { …; font-display: swap }</style>"),
+    FindingId.PAGE_CLIENT_RENDERED: _settings(
+        html='<link rel="modulepreload" href="/app.js">\n'
+        '<link rel="preload" as="fetch" crossorigin href="/api/first-view">  (both where scripts have to make it)'
+    ),
     FindingId.PAGE_LCP_HELD: _settings(html='<script src="/app.js" defer></script>'),
     FindingId.PAGE_UNCOMPRESSED: _settings(
         nginx="gzip on; gzip_vary on; gzip_proxied any;\n" + "\n    ".join(("gzip_types", *_TEXTS)) + ";",

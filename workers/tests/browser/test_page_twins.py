@@ -18,6 +18,7 @@ from workers.tests.browser.twin_pages import (
     HEAD,
     JITTER_US,
     KEPT,
+    MAKES,
     ROUNDS,
     SLOW_SCRIPT,
     SLOW_STYLES,
@@ -38,6 +39,24 @@ _HERO = Slow(body=picture(600, 400), kind="image/png", think_s=0.25, headers=KEP
 def _late_script() -> Slow:
     adds = "document.body.append(Object.assign(new Image(), { src: '/hero.png', width: 600, height: 400 }))"
     return Slow(body=adds.encode(), kind="text/javascript", think_s=0.4, headers=KEPT)
+
+
+def _made(shown: str = "", *, script_s: float, data_s: float | None = None, document_s: float = 0) -> dict[str, Slow]:
+    """A page that a script makes, or takes over where its document shows the same already."""
+    makes = MAKES if data_s is None else b"fetch('/data').then(() => { %s })" % MAKES
+    return {
+        "/": replace(html("<script src=/a.js defer></script>", f"<div id=app>{shown}</div>"), think_s=document_s),
+        "/a.js": replace(SLOW_SCRIPT, body=makes, think_s=script_s),
+        "/data": Slow(body=b"{}", kind="application/json", think_s=data_s or 0),
+    }
+
+
+def _uncovered(style: str) -> dict[str, Slow]:
+    """A page that is covered until a test of variants is there."""
+    return {
+        "/": html(f"<style>{style}</style><script src=/a.js async></script>"),
+        "/a.js": replace(SLOW_SCRIPT, body=b"document.documentElement.style.opacity = 1"),
+    }
 
 
 # Rules of gzip: words that are never the same, and yet letters alone.
@@ -136,6 +155,24 @@ PAIRS = {
         id=FindingId.PAGE_RENDER_BLOCKING,
         faulty={"/": html(_BESIDE % "all", _SHADOW), "/a.css": SLOW_STYLES, "/a.js": replace(_SCRIPT, think_s=0.3)},
         repaired={"/": html(_BESIDE % "print", _SHADOW), "/a.css": SLOW_STYLES, "/a.js": _SCRIPT},
+        paint=_fcp,
+    ),
+    "a page that a script makes": Pair(
+        id=FindingId.PAGE_CLIENT_RENDERED,
+        faulty=_made(script_s=0.35),
+        repaired=_made("<h1>Made</h1>", script_s=0.35),
+        paint=_fcp,
+    ),
+    "a page that a script makes of what it fetches": Pair(
+        id=FindingId.PAGE_CLIENT_RENDERED,
+        faulty=_made(script_s=0.25, data_s=0.15),
+        repaired=_made("<h1>Made</h1>", script_s=0.25, document_s=0.15),
+        paint=_fcp,
+    ),
+    "a page that a script uncovers": Pair(
+        id=FindingId.PAGE_CLIENT_RENDERED,
+        faulty=_uncovered("html { opacity: 0 }"),
+        repaired=_uncovered(""),
         paint=_fcp,
     ),
     "late largest picture": Pair(

@@ -1,0 +1,72 @@
+"""The rule on pages whose document shows nothing: scripts make what is painted first, when they have come and run."""
+
+from collections.abc import Sequence
+
+from workers.diagnosis.case import Verdicts
+from workers.diagnosis.facts import facts, in_ms
+from workers.diagnosis.page_case import MEDIUM_US, PageCase, told, unjudged
+from workers.diagnosis.page_hosts import trip_us
+from workers.diagnosis.page_instants import CLOCKS_US, DIRECTLY_US
+from workers.diagnosis.page_paths import may_be_a_picture, may_make, shows_nothing, worked_until_us
+from workers.diagnosis.page_rendering import FILES_NAMED, named
+from workers.diagnosis.spans import covered_us
+from workers.measurement.finding import FindingId
+from workers.measurement.timing import Span
+from workers.measurement.waterfall import Request, ResourceType
+
+
+def client_rendered(case: PageCase) -> Verdicts:
+    """page.client_rendered: a document with words of its own is painted when all that blocks it has come, this one when
+    the last of its scripts has, and what that fetched.
+
+    What a server takes for the data it would take before it sends the document, which counts as no gain.
+    """
+    fcp_us = case.page.vitals.fcp_us
+    if fcp_us is None or case.page.body_from is None or not shows_nothing(case.page):
+        return
+    # Scripts that are there by then run before anything is painted, whatever the document shows.
+    free_us = worked_until_us(case.page, case.paint.ready_us)
+    makers = [row for row in case.page.waterfall.requests if may_make(row) and _end_us(row) <= fcp_us + CLOCKS_US]
+    made_us = max(map(_end_us, makers), default=0)
+    if made_us - free_us < DIRECTLY_US:
+        return
+    until_us = min(fcp_us, worked_until_us(case.page, made_us))
+    saving_us = until_us - free_us - _data_us(case, makers)
+    if saving_us < MEDIUM_US:
+        return
+    if fcp_us - until_us > DIRECTLY_US or _may_be_no_script(case, free_us, fcp_us):
+        yield unjudged(FindingId.PAGE_CLIENT_RENDERED)
+        return
+    yield told(
+        FindingId.PAGE_CLIENT_RENDERED,
+        makers,
+        saving_us,
+        evidence=facts(
+            files=tuple(named(row) for row in sorted(makers, key=_end_us)[-FILES_NAMED:]),
+            first_paint_ms=in_ms(fcp_us),
+            could_be_painted_ms=in_ms(free_us),
+            made_ms=in_ms(until_us),
+        ),
+    )
+
+
+def _end_us(row: Request) -> int:
+    return row.timing.end_us or 0
+
+
+def _may_be_no_script(case: PageCase, free_us: int, fcp_us: int) -> bool:
+    """Whether what was painted first may be a picture, or the beginning of a film."""
+    films = (row for row in case.page.waterfall.requests if row.resource_type is ResourceType.MEDIA)
+    return may_be_a_picture(case.page, free_us, fcp_us) or any(row.timing.start_us <= fcp_us for row in films)
+
+
+def _data_us(case: PageCase, makers: Sequence[Request]) -> int:
+    """How long servers thought about what scripts fetched, and sent it."""
+    return covered_us(_data(case, row) for row in makers if row.resource_type is ResourceType.FETCH)
+
+
+def _data(case: PageCase, row: Request) -> Span:
+    """From when the request had come to its server until the answer was here."""
+    end_us, wait = _end_us(row), row.timing.wait
+    asked_us = row.timing.start_us if wait is None else wait.start_us
+    return Span(start_us=min(end_us, asked_us + trip_us(case.connection_of(row))), end_us=end_us)

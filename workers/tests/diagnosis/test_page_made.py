@@ -1,0 +1,116 @@
+"""What is said of pages that scripts make, and what is not."""
+
+from typing import Any
+
+import pytest
+
+from workers.measurement.finding import FindingId, Severity
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag
+from workers.tests.builders import span
+from workers.tests.diagnosis.page_sketch import evidence_of, open_questions, picture, row, sketch, style, told
+
+MADE = FindingId.PAGE_CLIENT_RENDERED
+SCRIPT, FETCH = ResourceType.SCRIPT, ResourceType.FETCH
+
+
+def script(number: int, start_ms: float, end_ms: float, **changes: Any) -> Request:
+    return row(number, SCRIPT, start_ms, end_ms, **changes)
+
+
+def empty(*rest: Request, fcp_ms: float, **changes: Any) -> PageMeasurement:
+    """A page whose document, which has come after 300 ms, shows nothing."""
+    return sketch(*rest, fcp_ms=fcp_ms, **({"body_from": (3, 1)} | changes))
+
+
+def test_a_page_that_a_script_makes_costs_the_time_from_its_document_to_that_script() -> None:
+    found = told(empty(script(2, 310, 900), fcp_ms=920), MADE)
+    assert found is not None
+    assert (found.saving_us, found.severity, found.rows) == (600_000, Severity.HIGH, (2,))
+    evidence = evidence_of(found)
+    assert (evidence["could_be_painted_ms"], evidence["made_ms"]) == (300.0, 900.0)
+
+
+def test_what_servers_thought_about_and_sent_is_no_gain() -> None:
+    """The request and the first of its answer are on their way for a round trip, and it took 1 ms to send."""
+    page = empty(script(2, 310, 500), row(3, FETCH, 500, 900), fcp_ms=920)
+    found = told(page, MADE)
+    assert found is not None
+    trip_us = page.waterfall.connections[0].rtt_us
+    assert trip_us is not None
+    assert (found.saving_us, found.rows) == (200_000 + 1_000 + trip_us, (2, 3))
+
+
+def test_data_that_is_fetched_at_once_is_waited_for_once() -> None:
+    both = (row(3, FETCH, 500, 900), row(4, FETCH, 500, 850))
+    one = told(empty(script(2, 310, 500), both[0], fcp_ms=920), MADE)
+    two = told(empty(script(2, 310, 500), *both, fcp_ms=920), MADE)
+    assert one is not None
+    assert two is not None
+    assert one.saving_us == two.saving_us
+
+
+def test_what_a_script_works_until_the_page_is_there_counts_too() -> None:
+    page = empty(script(2, 310, 700), fcp_ms=1_120, vitals={"long_tasks": (span(705, 1_100),)})
+    found = told(page, MADE)
+    assert found is not None
+    assert found.saving_us == 800_000
+
+
+def test_what_else_holds_the_paint_up_is_no_gain() -> None:
+    found = told(empty(style(2, 310, 600), script(3, 310, 900), fcp_ms=920), MADE)
+    assert found is not None
+    assert found.saving_us == 300_000
+
+
+def test_a_script_that_is_there_before_anything_can_be_painted_runs_first_whatever_the_document_shows() -> None:
+    tasks = (span(605, 850),)
+    assert told(empty(style(2, 310, 600), script(3, 310, 500), fcp_ms=870, vitals={"long_tasks": tasks}), MADE) is None
+    rest = (style(2, 310, 600), script(3, 310, 500), script(4, 850, 1_200))
+    found = told(empty(*rest, fcp_ms=1_220, vitals={"long_tasks": tasks}), MADE)
+    assert found is not None
+    assert found.saving_us == 350_000
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"shows_from": (3, 29)}, {"body_from": None}],
+    ids=["it shows something", "nobody has read it"],
+)
+def test_a_document_that_may_show_something_is_not_said_to_be_empty(changes: dict[str, object]) -> None:
+    page = empty(script(2, 310, 900), fcp_ms=920, **changes)
+    assert told(page, MADE) is None
+    assert MADE not in open_questions(page)
+
+
+def test_a_paint_that_came_long_after_the_last_script_is_left_open() -> None:
+    page = empty(script(2, 310, 700), fcp_ms=1_100)
+    assert told(page, MADE) is None
+    assert MADE in open_questions(page)
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [picture(3, 310, 890), row(3, ResourceType.MEDIA, 310, 1_400)],
+    ids=["a picture", "a film"],
+)
+def test_what_may_be_a_picture_or_a_film_is_left_open(shown: Request) -> None:
+    page = empty(script(2, 310, 900), shown, fcp_ms=920)
+    assert told(page, MADE) is None
+    assert MADE in open_questions(page)
+
+
+@pytest.mark.parametrize(
+    "late",
+    [
+        script(2, 310, 900, flags=(RowFlag.FRAME,)),
+        script(2, 310, 1_500),
+        script(2, 310, 340),
+        script(2, 310, 900, blocking=Blocking.RENDERING, render_blocking=True),
+    ],
+    ids=["a frame's own", "behind the paint", "hardly later than the document", "which all waits for"],
+)
+def test_scripts_that_made_nothing_later_are_no_cause(late: Request) -> None:
+    page = empty(late, fcp_ms=920 if late.render_blocking else 350)
+    assert told(page, MADE) is None
+    assert MADE not in open_questions(page)
