@@ -133,6 +133,7 @@ class PageLoad:
             texts=stock.texts,
             hints=stock.hints,
             text_waits=stock.text_waits,
+            text_made=stock.text_made,
             body=stock.body,
             blocking=stock.blocking,
             pieces=tuple(recorder.pieces),

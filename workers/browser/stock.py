@@ -18,7 +18,7 @@ from typing import Any
 from workers.measurement.captures_page import BodySeen, DevToolsEvent, PictureSeen, TextSeen
 from workers.measurement.compute.blocking import blocking_of
 from workers.measurement.compute.shown import body_of
-from workers.measurement.compute.standing import Tag, make_tag, stands_in
+from workers.measurement.compute.standing import MAX_CHARS, Tag, is_made, make_tag, stands_in
 from workers.measurement.page_view import MAX_HINTS, MAX_PICTURES, MAX_TEXTS
 from workers.measurement.waterfall import Blocking
 from workers.measurement.web_address import host_of
@@ -50,6 +50,7 @@ class Stock:
     texts: tuple[TextSeen, ...] = ()
     hints: tuple[str, ...] | None = None
     text_waits: bool | None = None
+    text_made: bool | None = None
     body: BodySeen | None = None
     blocking: tuple[str, ...] = ()
 
@@ -60,6 +61,7 @@ async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent])
     blocking = tuple(_words(document.get("blocking")))
     is_held = bool(blocking) or any(_may_hold(params) for params in _sent(main_frame, events))
     waits = told if isinstance(told := document.get("waits"), bool) else None
+    words = str(document.get("words") or "")
     if is_held or waits:
         text = await _source(ask, main_frame, events)
     return Stock(
@@ -67,6 +69,7 @@ async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent])
         texts=await _texts(ask, main_frame, events),
         hints=_hosts(document.get("hints")),
         text_waits=await asyncio.to_thread(_stands, text, document.get("text")) if waits is True else waits,
+        text_made=await asyncio.to_thread(is_made, text, words) if words and 0 < len(text) <= MAX_CHARS else None,
         body=await asyncio.to_thread(body_of, text, _words(document.get("hiding"))) if is_held and text else None,
         blocking=blocking,
     )

@@ -1,4 +1,4 @@
-"""The rule on pages whose document shows nothing: scripts make what is painted first, when they have come and run."""
+"""The rule on pages that scripts make: their document does not show what is painted first, or largest."""
 
 from collections.abc import Sequence
 
@@ -16,25 +16,23 @@ from workers.measurement.waterfall import Request, ResourceType
 
 
 def client_rendered(case: PageCase) -> Verdicts:
-    """page.client_rendered: a document with words of its own is painted when all that blocks it has come, this one when
-    the last of its scripts has, and what that fetched.
+    """page.client_rendered: what a document shows is painted when all that blocks it has come, what scripts make when
+    the last of them has come and run, and what that fetched.
 
     What a server takes for the data it would take before it sends the document, which counts as no gain.
     """
-    fcp_us = case.page.vitals.fcp_us
-    if fcp_us is None or case.page.body_from is None or not shows_nothing(case.page):
+    painted_us, free_us = _made_paint_us(case), _free_us(case)
+    if painted_us is None or free_us is None:
         return
-    # Scripts that are there by then run before anything is painted, whatever the document shows.
-    free_us = worked_until_us(case.page, case.paint.ready_us)
-    makers = [row for row in case.page.waterfall.requests if may_make(row) and _end_us(row) <= fcp_us + CLOCKS_US]
+    makers = [row for row in case.page.waterfall.requests if may_make(row) and _end_us(row) <= painted_us + CLOCKS_US]
     made_us = max(map(_end_us, makers), default=0)
     if made_us - free_us < DIRECTLY_US:
         return
-    until_us = min(fcp_us, worked_until_us(case.page, made_us))
+    until_us = min(painted_us, worked_until_us(case.page, made_us))
     saving_us = until_us - free_us - _data_us(case, makers)
     if saving_us < MEDIUM_US:
         return
-    if fcp_us - until_us > DIRECTLY_US or _may_be_no_script(case, free_us, fcp_us):
+    if painted_us - until_us > DIRECTLY_US or _may_be_no_script(case, free_us, painted_us):
         yield unjudged(FindingId.PAGE_CLIENT_RENDERED)
         return
     yield told(
@@ -43,21 +41,45 @@ def client_rendered(case: PageCase) -> Verdicts:
         saving_us,
         evidence=facts(
             files=tuple(named(row) for row in sorted(makers, key=_end_us)[-FILES_NAMED:]),
-            first_paint_ms=in_ms(fcp_us),
+            first_paint_ms=in_ms(case.page.vitals.fcp_us),
+            lcp_ms=in_ms(case.page.vitals.lcp_us),
             could_be_painted_ms=in_ms(free_us),
             made_ms=in_ms(until_us),
         ),
     )
 
 
+def _made_paint_us(case: PageCase) -> int | None:
+    """The last paint that scripts made, of the first and the largest; None where nobody knows of any."""
+    page, vitals = case.page, case.page.vitals
+    if page.text_made and vitals.lcp_us is not None and vitals.lcp_url is None:
+        return vitals.lcp_us
+    return vitals.fcp_us if page.body_from is not None and shows_nothing(page) else None
+
+
+def _free_us(case: PageCase) -> int | None:
+    """When what scripts made would have been painted, had it stood in the document: with what that shows, which was
+    there as a whole by then, or else when nothing blocked it. Scripts that are there by then run before that in any
+    case."""
+    page, document = case.page, case.document
+    end_us = None if document is None else document.timing.end_us
+    if page.vitals.fcp_us is None or end_us is None or end_us > page.vitals.fcp_us:
+        return None
+    if page.body_from is not None and shows_nothing(page):
+        return worked_until_us(page, case.paint.ready_us)
+    return page.vitals.fcp_us
+
+
 def _end_us(row: Request) -> int:
     return row.timing.end_us or 0
 
 
-def _may_be_no_script(case: PageCase, free_us: int, fcp_us: int) -> bool:
-    """Whether what was painted first may be a picture, or the beginning of a film."""
+def _may_be_no_script(case: PageCase, free_us: int, painted_us: int) -> bool:
+    """Whether what was painted first may be a picture, or the beginning of a film; a text is neither."""
+    if painted_us != case.page.vitals.fcp_us:
+        return False
     films = (row for row in case.page.waterfall.requests if row.resource_type is ResourceType.MEDIA)
-    return may_be_a_picture(case.page, free_us, fcp_us) or any(row.timing.start_us <= fcp_us for row in films)
+    return may_be_a_picture(case.page, free_us, painted_us) or any(row.timing.start_us <= painted_us for row in films)
 
 
 def _data_us(case: PageCase, makers: Sequence[Request]) -> int:

@@ -105,6 +105,7 @@ class PageCapture:
     texts: tuple[TextSeen, ...] = ()
     hints: tuple[str, ...] | None = None
     text_waits: bool | None = None
+    text_made: bool | None = None
     body: BodySeen | None = None
     pieces: tuple[PieceSeen, ...] = ()
     blocking: tuple[str, ...] = ()

@@ -176,9 +176,10 @@ class PageMeasurement:
     may be made by scripts; `words_us` is when the document had come as far as its first words, None where that is not
     known; `came_on_us` when it came on for the last time after it had stood still, None where it never did.
     `text_waits` says whether the largest text, which stood in the document as it came, stays hidden until its fonts
-    have come, since none of their faces says otherwise; None where there were none, or nobody knows. `only_protocol` is
-    what the browser was told to speak and nothing else. `diagnosis` is what the agent's rules made of it all at once;
-    of a result that is sent its findings have no evidence, which follows from the rest.
+    have come, since none of their faces says otherwise; None where there were none, or nobody knows. `text_made` says
+    whether hardly a word of the largest text stood there. `only_protocol` is what the browser was told to speak and
+    nothing else. `diagnosis` is what the agent's rules made of it all at once; of a result that is sent its findings
+    have no evidence, which follows from the rest.
     """
 
     kind: Literal["page"] = "page"
@@ -206,6 +207,7 @@ class PageMeasurement:
     words_us: int | None = None
     came_on_us: int | None = None
     text_waits: bool | None = None
+    text_made: bool | None = None
     only_protocol: Protocol | None = None
     diagnosis: Diagnosis | None = None
 

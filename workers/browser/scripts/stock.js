@@ -1,7 +1,7 @@
 // What a document tells at the end of its load: an expression, its value is told. Pictures that have more pixels than the
-// page shows of them, the addresses that it asks to connect to ahead, whether its largest text waits for its fonts, what
-// its style sheets hide (of sheets that nobody may read, nothing), and the links that held the paint up by the page's own
-// word.
+// page shows of them, the addresses that it asks to connect to ahead, how its largest text begins and whether that waits
+// for its fonts, what its style sheets hide (of sheets that nobody may read, nothing), and the links that held the paint
+// up by the page's own word.
 // Where the author lets the browser choose (srcset, picture), where a picture is hidden, cut out or leads to itself,
 // nobody knows how large it will be shown: then nothing is said of its address. Nor of one that is a background as well.
 (() => {
@@ -107,13 +107,14 @@
     .getEntriesByType("resource")
     .filter((entry) => entry.initiatorType === "link" && entry.renderBlockingStatus === "blocking")
     .map((entry) => entry.name.slice(0, 4096));
+  const words = within.length ? within[0].textContent.replace(/\s+/g, " ").trim().slice(0, 80) : null;
   const text = !veiled && rules.length < most.rules && within.length > 0 && {
-    words: within[0].textContent.replace(/\s+/g, " ").trim().slice(0, 80),
+    words,
     styles: document.querySelectorAll("style").length,
     tags: within.map((element) => [
       element.localName,
       Object.fromEntries([...element.attributes].slice(0, 100).map(({ name, value }) => [name, value.slice(0, 500)])),
     ]),
   };
-  return { pictures, hints, waits, text, hiding: hiding.slice(0, 1000), blocking: blocking.slice(0, 200) };
+  return { pictures, hints, waits, text, words, hiding: hiding.slice(0, 1000), blocking: blocking.slice(0, 200) };
 })();

@@ -45,12 +45,11 @@ ENTRIES: Mapping[FindingId, Entry] = {
         counts=Counts.NEW_VISIT,
     ),
     FindingId.PAGE_CLIENT_RENDERED: Entry(
-        title="The page is empty until its scripts have run",
+        title="Visitors wait for scripts to make the page",
         explanation=(
-            "The document itself shows nothing: scripts make, or uncover, all that visitors see, and do that when they "
-            "have come and run, with what they fetch meanwhile. The time is what the first paint would gain if the "
-            "document held what is shown first; what servers took for the data is not in it, as it would be taken "
-            "before."
+            "The document itself shows nothing, or not its largest text: scripts make or uncover that when they have "
+            "come and run, with what they fetch meanwhile. The time is what the first paint, or the largest one, would "
+            "gain if the document held it; what servers took for the data is not in it, as it would be taken before."
         ),
         advice=(
             "Render the first view on the server or when the site is built, and let scripts take it over. Where they "

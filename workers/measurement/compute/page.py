@@ -134,6 +134,7 @@ def _measurement(load: _Load) -> PageMeasurement:
         texts=texts_of(capture, network.exchanges),
         hints=None if capture.hints is None else tuple(capture.hints),
         text_waits=capture.text_waits,
+        text_made=capture.text_made,
         body_from=body.starts,
         shows_from=body.shows,
         words_us=_words_us(capture, body.words_bytes, network.zero_us),

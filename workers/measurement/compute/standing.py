@@ -1,5 +1,5 @@
 """Whether a text stood in a document as it came, in elements that nothing has changed since: then no script made it or
-showed it later.
+showed it later. Or whether a script made it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,13 +20,24 @@ def make_tag(name: str, attributes: Mapping[str, str]) -> Tag:
 def stands_in(html: str, words: str, tags: Sequence[Tag], styles: int) -> bool:
     """`words` are the beginning of the text, `tags` its element and what that lies in. Of the styles in the document
     so many are left: what was taken away may have hidden it."""
-    reader = _Reader()
-    # Without an end: what is not closed there the parser would try anew at each of its tags.
-    reader.feed(html[:MAX_CHARS])
+    reader = _read(html)
     text = " ".join("".join(reader.texts).split())
     implied = {make_tag(name, {}) for name in ("html", "body") if name not in {own for own, _ in reader.tags}}
     stood = bool(words) and words in text and reader.styles <= styles
     return stood and {*tags} <= reader.tags | implied
+
+
+def is_made(html: str, words: str) -> bool:
+    """Whether hardly any of the words of a text stand in the document: scripts change some of what stood there."""
+    wanted, there = words.split(), {word for text in _read(html).texts for word in text.split()}
+    return 2 * sum(word in there for word in wanted) < len(wanted)
+
+
+def _read(html: str) -> "_Reader":
+    reader = _Reader()
+    # Without an end: what is not closed there the parser would try anew at each of its tags.
+    reader.feed(html[:MAX_CHARS])
+    return reader
 
 
 class _Reader(HtmlReader):

@@ -41,11 +41,15 @@ def _late_script() -> Slow:
     return Slow(body=adds.encode(), kind="text/javascript", think_s=0.4, headers=KEPT)
 
 
-def _made(shown: str = "", *, script_s: float, data_s: float | None = None, document_s: float = 0) -> dict[str, Slow]:
+def _made(
+    shown: str = "", *, script_s: float, data_s: float | None = None, document_s: float = 0, above: str = ""
+) -> dict[str, Slow]:
     """A page that a script makes, or takes over where its document shows the same already."""
     makes = MAKES if data_s is None else b"fetch('/data').then(() => { %s })" % MAKES
     return {
-        "/": replace(html("<script src=/a.js defer></script>", f"<div id=app>{shown}</div>"), think_s=document_s),
+        "/": replace(
+            html("<script src=/a.js defer></script>", f"{above}<div id=app>{shown}</div>"), think_s=document_s
+        ),
         "/a.js": replace(SLOW_SCRIPT, body=makes, think_s=script_s),
         "/data": Slow(body=b"{}", kind="application/json", think_s=data_s or 0),
     }
@@ -168,6 +172,12 @@ PAIRS = {
         faulty=_made(script_s=0.25, data_s=0.15),
         repaired=_made("<h1>Made</h1>", script_s=0.25, document_s=0.15),
         paint=_fcp,
+    ),
+    "a largest text that a script makes": Pair(
+        id=FindingId.PAGE_CLIENT_RENDERED,
+        faulty=_made(script_s=0.35, above="<p>Please wait</p>"),
+        repaired=_made("<h1>Made</h1>", script_s=0.35, above="<p>Please wait</p>"),
+        paint=_lcp,
     ),
     "a page that a script uncovers": Pair(
         id=FindingId.PAGE_CLIENT_RENDERED,

@@ -195,6 +195,16 @@ def test_a_page_whose_script_shows_nothing_is_said_to_have_stayed_empty(load: Lo
     assert not [warning for warning in shown.warnings if "stayed empty" in warning]
 
 
+def test_whether_a_script_made_the_largest_text_is_told(load: Load, site: Site) -> None:
+    adds = (
+        "<p>Wait</p><h1 id=h></h1><script>h.textContent = 'A text that nobody sent'</script><script src=/a.js></script>"
+    )
+    stands = "<h1>A text that was sent</h1><script src=/a.js></script>"
+    assert measured(load(site.page("/app", adds))).text_made is True
+    assert measured(load(site.page("/page", stands))).text_made is False
+    assert measured(load(site.page("/picture", "<img src=/picture.png width=300 height=200>"))).text_made is None
+
+
 def test_a_page_that_shifts_more_often_than_is_told_still_tells_of_its_tasks(
     shown: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:

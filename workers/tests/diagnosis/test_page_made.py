@@ -1,5 +1,6 @@
 """What is said of pages that scripts make, and what is not."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -87,6 +88,48 @@ def test_a_paint_that_came_long_after_the_last_script_is_left_open() -> None:
     page = empty(script(2, 310, 700), fcp_ms=1_100)
     assert told(page, MADE) is None
     assert MADE in open_questions(page)
+
+
+def shell(*rest: Request, lcp_ms: float, **changes: Any) -> PageMeasurement:
+    """A page whose document shows something, but not the largest text."""
+    vitals = {"lcp_us": round(lcp_ms * 1000)}
+    page = sketch(*rest, fcp_ms=340, vitals=vitals, body_from=(3, 1), shows_from=(3, 29), text_made=True)
+    return replace(page, **changes)
+
+
+def test_the_largest_text_that_a_script_makes_costs_the_time_from_the_first_paint_on() -> None:
+    found = told(shell(script(2, 310, 900), lcp_ms=930), MADE)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (560_000, (2,))
+
+
+def test_of_an_empty_document_the_time_counts_until_the_largest_text_is_there() -> None:
+    rest = (script(2, 310, 700), script(3, 700, 1_100))
+    page = empty(*rest, fcp_ms=720, vitals={"lcp_us": 1_120_000}, text_made=True)
+    found = told(page, MADE)
+    assert found is not None
+    assert found.saving_us == 800_000
+
+
+@pytest.mark.parametrize("made", [False, None])
+def test_a_largest_text_that_stands_in_the_document_is_not_said_to_be_made(made: bool | None) -> None:
+    page = shell(script(2, 310, 900), lcp_ms=930, text_made=made)
+    assert told(page, MADE) is None
+    assert MADE not in open_questions(page)
+
+
+def test_of_a_document_that_was_still_coming_when_it_was_painted_nobody_knows() -> None:
+    page = shell(script(2, 310, 900), lcp_ms=930)
+    coming = row(1, ResourceType.DOCUMENT, 0, 500, path="", first_ms=250)
+    waterfall = replace(page.waterfall, requests=(coming, *page.waterfall.requests[1:]))
+    assert told(replace(page, waterfall=waterfall), MADE) is None
+
+
+def test_a_largest_picture_is_no_text_that_was_made() -> None:
+    hero = picture(3, 905, 920, path="hero.png")
+    page = shell(script(2, 310, 900), hero, lcp_ms=930)
+    vitals = replace(page.vitals, lcp_url=hero.url)
+    assert told(replace(page, vitals=vitals), MADE) is None
 
 
 @pytest.mark.parametrize(

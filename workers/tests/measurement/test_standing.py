@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.measurement.compute.standing import Tag, make_tag, stands_in
+from workers.measurement.compute.standing import Tag, is_made, make_tag, stands_in
 
 HTML = (
     '<!doctype html><html class="no-js" data-theme=light><title>Title</title><body>'
@@ -21,6 +21,21 @@ def test_a_text_of_the_document_stands_in_it_where_nothing_has_changed() -> None
 @pytest.mark.parametrize("words", ["Made", "None", "Title", "Hello there", ""])
 def test_what_a_script_makes_stands_nowhere(words: str) -> None:
     assert not stands_in(HTML, words, (H1, MAIN, *ROOT), 0)
+
+
+@pytest.mark.parametrize(
+    ("words", "made"),
+    [
+        ("Hello & welcome", False),
+        ("Hello & welcome, Ann", False),
+        ("Welcome back, Ann", True),
+        ("Made", True),
+        ("None", True),
+        ("Later", False),
+    ],
+)
+def test_a_text_is_made_of_which_hardly_a_word_stands_in_the_document(words: str, made: bool) -> None:
+    assert is_made(HTML, words) is made
 
 
 @pytest.mark.parametrize(
