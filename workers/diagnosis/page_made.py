@@ -66,8 +66,16 @@ def _free_us(case: PageCase) -> int | None:
     if page.vitals.fcp_us is None or end_us is None or end_us > page.vitals.fcp_us:
         return None
     if page.body_from is not None and shows_nothing(page):
-        return worked_until_us(page, case.paint.ready_us)
+        return _run_us(case, worked_until_us(page, case.paint.ready_us))
     return page.vitals.fcp_us
+
+
+def _run_us(case: PageCase, free_us: int) -> int:
+    """When the scripts had run that all waits for, as far as what they ask for then tells."""
+    rows = case.page.waterfall.requests
+    held_by = {row.url for row in rows if row.number in case.paint.blocking}
+    asked = (row.timing.start_us for row in rows if may_make(row) and row.initiator_url in held_by)
+    return max(free_us, min((at_us for at_us in asked if at_us >= free_us), default=0))
 
 
 def _end_us(row: Request) -> int:

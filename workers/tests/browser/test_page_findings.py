@@ -168,10 +168,22 @@ CASES = {
     "styles within an element": healthy(
         ELEMENT % "<link rel=stylesheet href=/a.css>", f"{TEXT}<x-y></x-y>", a_css=SHEET
     ),
-    "text that a script adds late": healthy(
-        "<script defer src=/a.js></script>",
-        "<h1>Hello</h1>",
+    "text that a script adds late": faulty(
+        FindingId.PAGE_CLIENT_RENDERED,
+        "/a.js",
+        head="<script defer src=/a.js></script>",
+        body="<h1>Hello</h1>",
         a_js=script("document.body.insertAdjacentHTML('beforeend', '<p>' + 'words '.repeat(200))"),
+    ),
+    "text that a script changes late": healthy(
+        "<script defer src=/a.js></script>",
+        "<h1>Hello and welcome to this page</h1>",
+        a_js=script("document.querySelector('h1').append(', Ann')"),
+    ),
+    "small text that a script adds late": healthy(
+        "<script defer src=/a.js></script>",
+        f"<h1>Hello</h1><p>{'Words that stand there. ' * 40}</p>",
+        a_js=script("document.body.insertAdjacentHTML('beforeend', '<p>a few words')"),
     ),
     "the next slide of a carousel": healthy(
         body=f"{TEXT}{SLIDES}",

@@ -73,6 +73,14 @@ def test_a_script_that_is_there_before_anything_can_be_painted_runs_first_whatev
     assert found.saving_us == 350_000
 
 
+def test_what_a_script_that_all_waits_for_worked_before_it_asked_for_more_is_no_gain() -> None:
+    holds = script(2, 310, 600, path="app.js", blocking=Blocking.RENDERING, render_blocking=True)
+    more = script(3, 640, 900, initiator_url=holds.url)
+    found = told(empty(holds, more, fcp_ms=920), MADE)
+    assert found is not None
+    assert found.saving_us == 260_000
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"shows_from": (3, 29)}, {"body_from": None}],
