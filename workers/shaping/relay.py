@@ -97,16 +97,20 @@ class Relay:
 
     def _send_due(self) -> None:
         while self._departures and self._departures[0][0] <= time.monotonic():
-            question = heapq.heappop(self._departures)[2]
-            outside = socket.socket(_family(question.server), socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
-            try:
-                outside.connect(question.server)
-                outside.send(question.data)
-            except OSError:
-                outside.close()
-                continue
-            self._waiting[outside] = (time.monotonic() + _PATIENCE_S, question)
+            # What cannot leave is lost, as on any way: who asked asks again.
+            with suppress(OSError):
+                self._send(heapq.heappop(self._departures)[2])
+
+    def _send(self, question: _Question) -> None:
+        outside = _datagrams(question.server)
+        try:
+            outside.connect(question.server)
+            outside.send(question.data)
             self._selector.register(outside, selectors.EVENT_READ)
+        except OSError:
+            outside.close()
+            raise
+        self._waiting[outside] = (time.monotonic() + _PATIENCE_S, question)
 
     def _answer(self, outside: socket.socket) -> None:
         question = self._waiting[outside][1]
@@ -152,11 +156,15 @@ def _family(address: Address) -> int:
 
 def _listen(where: Address) -> tuple[socket.socket, socket.socket]:
     """Two sockets of the calling thread's network, for datagrams and for streams."""
-    datagrams = socket.socket(_family(where), socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
+    datagrams = _datagrams(where)
     datagrams.bind(where)
     streams = socket.create_server(where, family=_family(where))
     streams.setblocking(False)
     return datagrams, streams
+
+
+def _datagrams(address: Address) -> socket.socket:
+    return socket.socket(_family(address), socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
 
 
 def _message(sock: socket.socket) -> bytes:
