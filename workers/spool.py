@@ -31,6 +31,9 @@ BATCH_BYTES = 2_000_000
 _NONE: Mapping[PictureKind, bytes] = MappingProxyType({})
 # Kept for a person to look at; older ones go.
 MAX_ASIDE = 100
+# A disk or a process that lacks something for the moment is itself again by then; what nobody could read for that long
+# is broken. Not for longer: as long as a result lies here nobody else is given its run.
+READ_PATIENCE_S = 300.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +49,24 @@ class Entry:
 class Spool:
     """`directory` is made when absent, for this user only.
 
-    `dropped` counts results lost to the bound since the start.
+    `dropped` counts results lost to the bound since the start. `clock_s` tells how long a file could not be read.
     """
 
-    def __init__(self, directory: Path, *, max_results: int = MAX_RESULTS, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        max_results: int = MAX_RESULTS,
+        max_bytes: int = MAX_BYTES,
+        clock_s: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._results, self._aside = directory / "results", directory / "aside"
         self._pictures = {kind: directory / kind for kind in PictureKind}
         for path in (self._results, self._aside, *self._pictures.values()):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._max_results, self._max_bytes = max_results, max_bytes
+        self._clock_s = clock_s
+        self._unread_since_s: dict[str, float] = {}
         self.dropped = 0
 
     def add(
@@ -87,12 +99,14 @@ class Spool:
         return len(self._names())
 
     def batch(self, *, max_results: int = BATCH_RESULTS, max_bytes: int = BATCH_BYTES) -> list[Entry]:
-        """Urgent results, then the oldest, up to both bounds;
-        at least one when there is any. Unreadable ones go aside.
+        """Urgent results, then the oldest, up to both bounds; at least one when there is any. Broken ones go aside, and
+        so does what could not be read for READ_PATIENCE_S; until then it stays and keeps none behind it waiting.
         """
         entries: list[Entry] = []
         size = 0
-        for name in self._names():
+        names = self._names()
+        self._unread_since_s = {name: self._unread_since_s[name] for name in self._unread_since_s.keys() & names}
+        for name in names:
             entry = self._read(self._results / name)
             if entry is None:
                 continue
@@ -161,10 +175,21 @@ class Spool:
             pictures = {kind: path.read_bytes() for kind, path in paths.items() if path.exists()}
         except FileNotFoundError:
             return None
-        except (OSError, wire.WireError) as error:
+        except OSError as error:
+            self._leave(path, error)
+            return None
+        except wire.WireError as error:
             self.set_aside(path, str(error))
             return None
+        self._unread_since_s.pop(path.name, None)
         return Entry(run_id=result.run_id, path=path, line=line, pictures=pictures)
+
+    def _leave(self, path: Path, error: OSError) -> None:
+        now_s = self._clock_s()
+        if path.name not in self._unread_since_s:
+            log.warning("%s cannot be read and waits: %s", path.name, error)
+        if now_s - self._unread_since_s.setdefault(path.name, now_s) >= READ_PATIENCE_S:
+            self.set_aside(path, str(error))
 
     def _bytes(self, name: str) -> int:
         run_id = _run_id(name)

@@ -1,5 +1,6 @@
 """Results on disk: whole, in order, bounded, and never in the way of each other."""
 
+import errno
 import logging
 import os
 from collections.abc import Callable
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from workers.measurement import wire
 from workers.measurement.messages import RunResult
 from workers.measurement.routes import PictureKind
-from workers.spool import Spool
+from workers.spool import MAX_RESULTS, READ_PATIENCE_S, Spool
 from workers.tests.builders import build_result
 
 
@@ -27,8 +28,8 @@ def clock() -> Callable[[], int]:
     return lambda: next(ticks)
 
 
-def filled(directory: Path, results: int, **bounds: int) -> Spool:
-    spool, now_ns = Spool(directory, **bounds), clock()
+def filled(directory: Path, results: int, *, max_results: int = MAX_RESULTS) -> Spool:
+    spool, now_ns = Spool(directory, max_results=max_results), clock()
     for number in range(results):
         spool.add(numbered(number), now_ns=now_ns)
     return spool
@@ -90,6 +91,56 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_holds_up_nobody(tmp_path: P
     assert numbers(spool) == [0, 1]
     assert (tmp_path / "aside" / name).read_bytes() == content
     assert spool.count() == 2
+
+
+class Disk:
+    """Refuses to read what is in `faults`, with the error that stands there."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.faults: dict[UUID, int] = {}
+        read = Path.read_bytes
+
+        def read_or_refuse(path: Path) -> bytes:
+            for run_id, number in self.faults.items():
+                if str(run_id) in path.name:
+                    raise OSError(number, os.strerror(number))
+            return read(path)
+
+        monkeypatch.setattr(Path, "read_bytes", read_or_refuse)
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.EIO, errno.EACCES])
+def test_what_cannot_be_read_now_waits_and_goes_with_its_pictures_when_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, number: int
+) -> None:
+    spool, disk = filled(tmp_path, 2), Disk(monkeypatch)
+    spool.add(numbered(9), {PictureKind.FILM: b"picture"}, urgent=True)
+    disk.faults[UUID(int=9)] = number
+    assert [numbers(spool) for _ in range(3)] == [[0, 1]] * 3
+    assert [record.levelno for record in caplog.records] == [logging.WARNING]
+    disk.faults.clear()
+    assert numbers(spool) == [9, 0, 1]
+    assert spool.batch()[0].pictures == {PictureKind.FILM: b"picture"}
+
+
+def test_what_nobody_could_read_for_minutes_is_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s = [0.0]
+    spool, disk = Spool(tmp_path, clock_s=lambda: now_s[0]), Disk(monkeypatch)
+    spool.add(numbered(1))
+    disk.faults[UUID(int=1)] = errno.EIO
+    assert spool.batch() == []
+    now_s[0] += READ_PATIENCE_S - 1
+    assert spool.batch() == []
+    disk.faults.clear()
+    assert numbers(spool) == [1]
+    disk.faults[UUID(int=1)] = errno.EIO
+    now_s[0] += READ_PATIENCE_S
+    assert spool.batch() == []
+    assert spool.count() == 1
+    now_s[0] += READ_PATIENCE_S
+    assert spool.batch() == []
+    assert spool.count() == 0
+    assert len(list((tmp_path / "aside").iterdir())) == 1
 
 
 def test_only_some_unreadable_files_are_kept(tmp_path: Path) -> None:
