@@ -1,15 +1,14 @@
 """Whether a text is in a body, found while it streams by: no body is ever held in memory."""
 
-import re
 import zlib
 from typing import Protocol
 
+from workers.probes.charsets import START_BYTES, charset_of
 from workers.probes.http1 import Head
 
 # A body of nothing but zeros unpacks to a thousand times its size: what is searched is bounded by itself.
 MAX_DECODED_BYTES = 32 * 1024 * 1024
 _STEP_BYTES = 256 * 1024
-_CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9_.:-]{1,40})", re.IGNORECASE)
 # zlib's window bits: 47 reads gzip and zlib by their own headers (zlib.h, inflateInit2).
 _GZIP_OR_ZLIB = 47
 
@@ -45,12 +44,14 @@ class _Inflated:
 
 
 class TextFinder:
-    """Looks for `text` in the body that belongs to `head`, in the charset that it names and in UTF-8."""
+    """Looks for `text` in the body that belongs to `head`, in the charset that browsers read it in and in UTF-8."""
 
     def __init__(self, text: str, head: Head) -> None:
         self.found = not text
-        self._needles = _needles(text, head.first("content-type") or "")
-        self._overlap = max(map(len, self._needles), default=1) - 1
+        self._text = text
+        self._content_type = head.first("content-type") or ""
+        self._needles: frozenset[bytes] = frozenset()
+        self._at_start = True
         self._tail = b""
         packed = (head.first("content-encoding") or "").strip().lower() in ("gzip", "x-gzip", "deflate")
         self._decoder: _Decoder = _Inflated() if packed else _Plain()
@@ -60,20 +61,26 @@ class TextFinder:
             return
         for part in self._decoder.decode(data):
             window = self._tail + part
+            if self._at_start:
+                self._needles = _needles(self._text, charset_of(self._content_type, window))
+                self._at_start = len(window) < START_BYTES
             if any(needle in window for needle in self._needles):
                 self.found = True
                 return
-            self._tail = window[-self._overlap :] if self._overlap else b""
+            self._tail = window if self._at_start else self._end_of(window)
+
+    def _end_of(self, window: bytes) -> bytes:
+        """What may be the beginning of the text."""
+        overlap = max(map(len, self._needles), default=1) - 1
+        return window[-overlap:] if overlap else b""
 
 
-def _needles(text: str, content_type: str) -> frozenset[bytes]:
-    named = _CHARSET.search(content_type)
-    charsets = {"utf-8", named[1] if named else "utf-8"}
-    return frozenset(needle for charset in charsets if (needle := _encoded(text, charset)))
+def _needles(text: str, charset: str) -> frozenset[bytes]:
+    return frozenset(needle for codec in ("utf-8", charset) if (needle := _encoded(text, codec)))
 
 
-def _encoded(text: str, charset: str) -> bytes:
+def _encoded(text: str, codec: str) -> bytes:
     try:
-        return text.encode(charset)
+        return text.encode(codec)
     except (LookupError, UnicodeError):
         return b""
