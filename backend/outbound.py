@@ -6,7 +6,6 @@ answers like any other and never followed. Proxies of the environment are not us
 """
 
 import http.client
-import io
 import socket
 import ssl
 from collections.abc import Callable, Mapping
@@ -17,15 +16,13 @@ from functools import lru_cache
 from ipaddress import ip_address
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.conf import settings
 
+from backend.deadlines import Timed, left_s
 from workers.measurement.addresses import Network, may_measure
 from workers.measurement.target import Target, TargetError, parse_target
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
 
 TIMEOUT_S = 10.0
 MAX_ANSWER_BYTES = 16 * 1024
@@ -99,7 +96,7 @@ class Outbound:
             with self._dial(target, self._addresses(target, deadline), deadline) as sock:
                 secured = self._secure(sock, target, deadline)
                 with secured:
-                    return _exchange(_Timed(secured, deadline), target, body, headers)
+                    return _exchange(Timed(secured, deadline), target, body, headers)
         except OutboundError:
             raise
         except TimeoutError:
@@ -115,7 +112,7 @@ class Outbound:
 
     def _addresses(self, target: Target, deadline: float) -> list[str]:
         """Where a host is, IPv4 first. One bad answer refuses the name: a mixed answer is what rebinding looks like."""
-        addresses = _LOOKUPS.submit(self.resolve, target.host, target.port).result(_left(deadline))
+        addresses = _LOOKUPS.submit(self.resolve, target.host, target.port).result(left_s(deadline))
         if not addresses:
             raise OutboundError(Reason.NOT_FOUND)
         if not all(may_measure(address, allowed=self.allowed) for address in addresses):
@@ -126,7 +123,7 @@ class Outbound:
         """A connection to the first judged address that takes one; each has a fair share of the time."""
         reason = Reason.UNREACHABLE
         for tried, address in enumerate(addresses):
-            share = _left(deadline) / (len(addresses) - tried)
+            share = left_s(deadline) / (len(addresses) - tried)
             try:
                 sock = socket.create_connection((address, target.port), timeout=share)
             except OSError as error:
@@ -141,7 +138,7 @@ class Outbound:
     def _secure(self, sock: socket.socket, target: Target, deadline: float) -> socket.socket:
         if not target.secure:
             return sock
-        sock.settimeout(_left(deadline))
+        sock.settimeout(left_s(deadline))
         try:
             context = _context(self.ca_file)
         except OSError as error:
@@ -181,14 +178,7 @@ def _is_peer(sock: socket.socket, address: str) -> bool:
     return ip_address(sock.getpeername()[0]) == ip_address(address)
 
 
-def _left(deadline: float) -> float:
-    left = deadline - monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left
-
-
-def _exchange(sock: "_Timed", target: Target, body: bytes, headers: Mapping[str, str]) -> Answer:
+def _exchange(sock: Timed, target: Target, body: bytes, headers: Mapping[str, str]) -> Answer:
     connection: Any = http.client.HTTPConnection(target.host, target.port)
     connection.sock = sock
     connection.putrequest("POST", target.path, skip_host=True, skip_accept_encoding=True)
@@ -207,26 +197,3 @@ def _body(response: http.client.HTTPResponse) -> bytes:
         return response.read(MAX_ANSWER_BYTES)
     except (OSError, http.client.HTTPException, ValueError):
         return b""
-
-
-class _Timed(io.RawIOBase):
-    """A socket as http.client wants one, whose every wait ends at the deadline: a slow drip buys no time."""
-
-    def __init__(self, sock: socket.socket, deadline: float) -> None:
-        self._sock = sock
-        self._deadline = deadline
-
-    def sendall(self, data: bytes) -> None:
-        self._sock.settimeout(_left(self._deadline))
-        self._sock.sendall(data)
-
-    def makefile(self, mode: str) -> io.BufferedReader:
-        # http.client closes what it was given before the body of a last answer is read, as sockets count their files.
-        return io.BufferedReader(_Timed(self._sock, self._deadline))
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: "WriteableBuffer") -> int:
-        self._sock.settimeout(_left(self._deadline))
-        return self._sock.recv_into(buffer)

@@ -236,12 +236,11 @@ FILE_UPLOAD_HANDLERS = ["backend.web.uploading.BoundedFileHandler"]
 _MAIL = {"smtp": 25, "smtp+tls": 587, "smtps": 465}
 _MAIL_URL = CONFIG.mail_server
 DEFAULT_FROM_EMAIL = SERVER_EMAIL = CONFIG.email_from
-EMAIL_TIMEOUT = 10
 if _MAIL_URL.scheme == "file":
     EMAIL_BACKEND = "django.core.mail.backends.filebased.EmailBackend"
     EMAIL_FILE_PATH = unquote(_MAIL_URL.path)
 elif _MAIL_URL.scheme:
-    EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    EMAIL_BACKEND = "backend.timed_mail.TimedEmailBackend"
     EMAIL_HOST = _MAIL_URL.hostname
     EMAIL_PORT = _MAIL_URL.port or _MAIL[_MAIL_URL.scheme]
     EMAIL_HOST_USER = unquote(_MAIL_URL.username or "")

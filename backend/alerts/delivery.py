@@ -32,7 +32,7 @@ from backend.runs.sql import fetch
 log = logging.getLogger(__name__)
 
 IDLE_S, BUSY_S = 1.0, 0.0
-# Longer than any call may take.
+# Longer than any call may take, and a conversation with a mail server (`timed_mail`).
 LEASE = timedelta(seconds=60)
 # One message a second and channel: what Slack allows.
 PACE = timedelta(seconds=1)
