@@ -67,7 +67,7 @@ def change_pairing(*, actor: User | None, pairing: Pairing, draft: PairingDraft)
 
     Raises InvalidPairingError.
     """
-    pairing = as_it_is(pairing, "site__organisation", "monitor")
+    pairing = as_they_are(pairing)
     settings = settings_for(draft, settings_of(pairing.monitor))
     before = (pairing.monitor.url, pairing.monitor.pair)
     name = draft.name.strip() or pairing.name
@@ -118,6 +118,13 @@ def delete_pairing(*, actor: User | None, pairing: Pairing) -> None:
     record("delete_pairing", pairing, actor=actor, organisation=pairing.site.organisation, name=pairing.name)
     report_end(pairing, now=timezone.now())
     runs.delete_monitor(actor=actor, monitor=pairing.monitor)
+
+
+def as_they_are(pairing: Pairing) -> Pairing:
+    """A pairing and its monitor as `as_it_is` gives a row: who changes the monitor's settings has them from here."""
+    pairing = as_it_is(pairing, "site__organisation")
+    pairing.monitor = as_it_is(pairing.monitor, "site__organisation")
+    return pairing
 
 
 def draft_of(pairing: Pairing) -> PairingDraft:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from django.db import transaction
 from ninja import Query, Router
 from pydantic import Field, StringConstraints
 
@@ -15,6 +16,7 @@ from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing, invalid
 from backend.api.v1.regions import refuse_unknown_regions
 from backend.api.v1.shapes import In, Out, Page, RegionCode, Url
+from backend.as_it_is import as_it_is
 from backend.runs import actions
 from backend.sites import queries
 from backend.sites.keeping import settings_of
@@ -118,9 +120,10 @@ def get_monitor(request: ApiRequest, monitor_id: UUID) -> MonitorDetail:
 
 
 @router.patch("/monitors/{uuid:monitor_id}", auth=WRITE, response=MonitorDetail)
+@transaction.atomic
 def change_monitor(request: ApiRequest, monitor_id: UUID, change: MonitorChange) -> MonitorDetail:
     """Changes settings; the next run follows them."""
-    monitor = owned_monitor(request, monitor_id)
+    monitor = as_it_is(owned_monitor(request, monitor_id), "site__organisation")
     if change.url is not None and monitor.kind == MonitorKind.PAIR:
         raise invalid("#/url", "What a pair compares is changed at its pairing.")
     refuse_unknown_regions(request, change.regions or (), kept=monitor.regions)

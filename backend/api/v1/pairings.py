@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
+from django.db import transaction
 from django.http import HttpResponse
 from ninja import Query, Router, Status
 from pydantic import Field, StringConstraints
@@ -147,9 +148,10 @@ def get_pairing(request: ApiRequest, pairing_id: UUID) -> Pairing:
 
 
 @router.patch("/pairings/{uuid:pairing_id}", auth=WRITE, response=Pairing)
+@transaction.atomic
 def change_pairing(request: ApiRequest, pairing_id: UUID, change: PairingChange) -> Pairing:
     """Changes what is compared, or how often and from where."""
-    pairing = owned_pairing(request, pairing_id)
+    pairing = actions.as_they_are(owned_pairing(request, pairing_id))
     refuse_unknown_regions(request, change.regions or (), kept=pairing.monitor.regions)
     sent = {name: getattr(change, name) for name in change.model_fields_set}
     changes: dict[str, Any] = {

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Annotated, Any
 from uuid import UUID
 
+from django.db import transaction
 from django.http import HttpResponse
 from ninja import Query, Router, Status
 from pydantic import Field, StringConstraints
@@ -26,6 +27,7 @@ from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing, invalid
 from backend.api.v1.shapes import In, Out, Page
 from backend.api.v1.sites import owned_site, site_in_body
+from backend.as_it_is import as_it_is
 from backend.sites.models import Monitor, Site
 from backend.sites.queries import monitor as monitor_by_id
 
@@ -177,9 +179,10 @@ def get_rule(request: ApiRequest, rule_id: UUID) -> Rule:
 
 
 @router.patch("/rules/{uuid:rule_id}", auth=CHANGE_ALERTS, response=Rule)
+@transaction.atomic
 def change_rule(request: ApiRequest, rule_id: UUID, change: RuleChange) -> Rule:
     """Other settings. When what it looks for changes, what it had opened is over, and it begins anew."""
-    rule = _owned(request, rule_id)
+    rule = as_it_is(_owned(request, rule_id))
     given: dict[str, Any] = change.model_dump(exclude_unset=True)
     before = actions.settings_of(rule)
     # Only a reminder can be taken away; everywhere else null is as if it was left out.
