@@ -8,6 +8,7 @@ or given up. A crash between sending and recording sends once more, with the sam
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -87,20 +88,50 @@ class Shipment:
     parcel: Parcel
 
 
-def step(
-    now: datetime | None = None, *, outbound: Outbound | None = None, clock: Callable[[], datetime] = timezone.now
-) -> float:
-    """Sends what is due, at most one message a channel; the seconds to wait until the next step."""
-    shipments = claim(now or clock())
-    if not shipments:
-        forget((now or clock()) - KEPT)
-        return IDLE_S
-    through = outbound or client()
-    with ThreadPoolExecutor(max_workers=MAX_CHANNELS, thread_name_prefix="deliver") as pool:
-        under_way = {pool.submit(_send, shipment, through): shipment for shipment in shipments}
-        for future in as_completed(under_way):
-            record(under_way[future], future.result(), now or clock())
-    return BUSY_S
+class Delivering:
+    """`step` sends what is due. What was sent and could not be written down, since the database was gone, it keeps, and
+    writes down first of all when it is called again: nobody is told twice for that, unless the process ends.
+    """
+
+    def __init__(self) -> None:
+        self._sent: list[tuple[Shipment, Sent]] = []
+
+    def step(
+        self,
+        now: datetime | None = None,
+        *,
+        outbound: Outbound | None = None,
+        clock: Callable[[], datetime] = timezone.now,
+    ) -> float:
+        """At most one message a channel; the seconds to wait until the next step. Raises django.db.Error when the
+        database is gone.
+        """
+        self._write_down(now or clock())
+        shipments = claim(now or clock())
+        if not shipments:
+            forget((now or clock()) - KEPT)
+            return IDLE_S
+        through = outbound or client()
+        with ThreadPoolExecutor(max_workers=MAX_CHANNELS, thread_name_prefix="deliver") as pool:
+            under_way = {pool.submit(_send, shipment, through): shipment for shipment in shipments}
+            for future in as_completed(under_way):
+                self._sent.append((under_way[future], future.result()))
+                # Others are still being told, and what came of that is waited for whatever becomes of this.
+                with suppress(*AWAY):
+                    self._write_down(now or clock())
+        self._write_down(now or clock())
+        return BUSY_S
+
+    def _write_down(self, now: datetime) -> None:
+        while self._sent:
+            shipment, sent = self._sent[0]
+            try:
+                record(shipment, sent, now)
+            except AWAY:
+                raise
+            except Exception:
+                log.exception("what channel %s answered cannot be written down", shipment.channel_pk)
+            del self._sent[0]
 
 
 def forget(before: datetime) -> int:

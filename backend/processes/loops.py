@@ -38,7 +38,7 @@ LOOPS: dict[str, Callable[[], Step]] = {
     "judging": _of("backend.alerts.judging", "Judging"),
     "trends": _of("backend.alerts.trends"),
     "scrutiny": _of("backend.alerts.scrutiny"),
-    "delivery": _of("backend.alerts.delivery"),
+    "delivery": _of("backend.alerts.delivery", "Delivering"),
     "previews": _of("backend.alerts.previews"),
     "gates": _of("backend.gates.steps"),
     "callbacks": _of("backend.gates.callbacks"),

@@ -13,7 +13,7 @@ from pytest_django import Settings
 from backend.alerts import delivery
 from backend.alerts.channels import Outcome, Sent
 from backend.alerts.channels.config import new_secret
-from backend.alerts.delivery import BACKOFF_S, LEASE, MAX_ATTEMPTS, claim, record, step
+from backend.alerts.delivery import BACKOFF_S, LEASE, MAX_ATTEMPTS, Delivering, claim, record
 from backend.alerts.message import Event
 from backend.alerts.models import Channel, ChannelKind, Delivery, Notice
 from backend.alerts.notices import tell
@@ -47,6 +47,7 @@ class Outbox:
     def __init__(self, member: Member) -> None:
         self.member = member
         self.now = datetime.now().astimezone()
+        self.loop = Delivering()
 
     def channel(self, url: str, kind: ChannelKind = ChannelKind.SLACK, name: str = "ops") -> Channel:
         channel = Channel(organisation=self.member.organisation, kind=kind, name=name, target="there")
@@ -69,7 +70,7 @@ class Outbox:
         return about
 
     def step(self, timeout_s: float = 60.0) -> float:
-        return step(self.now, outbound=loopback(timeout_s))
+        return self.loop.step(self.now, outbound=loopback(timeout_s))
 
     def wait(self, seconds: float) -> None:
         self.now += timedelta(seconds=seconds)
@@ -285,6 +286,7 @@ def test_a_crash_between_sending_and_recording_sends_once_more_with_the_same_id(
         crash.setattr(delivery, "record", lambda *_: (_ for _ in ()).throw(SystemExit))
         with pytest.raises(SystemExit):
             outbox.step()
+    outbox.loop = Delivering()
     outbox.steps(5)
     assert len(there.calls) == 1
     outbox.wait(LEASE.total_seconds())
@@ -352,7 +354,7 @@ def test_private_addresses_are_not_told_without_the_operators_leave(
 ) -> None:
     settings.EXTRA_PORTS = frozenset(range(1024, 65536))
     outbox.tell(outbox.channel(there.url))
-    step(outbox.now)
+    outbox.loop.step(outbox.now)
     assert there.calls == []
     assert "FIRSTBYTE_PRIVATE_TARGETS" in the().answer
     assert "127.0.0.1" not in the().answer
@@ -364,7 +366,7 @@ def test_two_processes_send_each_message_once(alice: Member) -> None:
     with StandIn() as there:
         hooks = [outbox.channel(there.url, ChannelKind.WEBHOOK, f"hook {number}") for number in range(10)]
         outbox.tell(*hooks)
-        assert side_by_side(4, lambda _: outbox.step()) == []
+        assert side_by_side(4, lambda _: Delivering().step(outbox.now, outbound=loopback(60.0))) == []
         ids = [call.headers["webhook-id"] for call in there.calls]
     assert len(ids) == len(set(ids)) == 10
     assert outbox.states() == ["delivered"] * 10
