@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from backend.alerts.delivery import FAULT
 from backend.encryption import DecryptionError
 from backend.gates.models import Gate
 from backend.gates.outcome import conclusion, exit_code
@@ -78,6 +79,15 @@ def _url(gate: Gate) -> str | None:
 
 
 def _made(call: _Call) -> _Told:
+    """Never raises: what nobody foresaw costs this gate a try, and the others nothing."""
+    try:
+        return _answered(call)
+    except Exception:
+        log.exception("who asked for gate %s could not be called", call.gate.public_id)
+        return _Told(FAULT, is_over=False)
+
+
+def _answered(call: _Call) -> _Told:
     """Any answer of 2xx will do."""
     if call.url is None:
         return _Told("The address cannot be read any more.", is_over=True)

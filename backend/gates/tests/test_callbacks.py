@@ -4,16 +4,19 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
 from pytest_django import Settings
 
+from backend.alerts.delivery import FAULT as FAULT_OF_OURS
 from backend.alerts.tests.standin import FAULT, StandIn
 from backend.gates.callbacks import BACKOFF_S, _Call, _claim, call_back
 from backend.gates.models import Gate
 from backend.gates.steps import step
 from backend.gates.tests.world import World
+from backend.outbound import Answer, Outbound
 from workers.measurement.addresses import parse_networks
 
 pytestmark = pytest.mark.django_db
@@ -114,6 +117,32 @@ def test_a_gate_that_is_deleted_while_it_is_told_keeps_no_other_from_being_told(
     assert call_back(timezone.now()) == 2
     second.refresh_from_db()
     assert (second.callback_due_at, second.callback_answer) == (None, "answered 200")
+
+
+def test_what_nobody_foresaw_costs_a_gate_its_tries_and_the_others_nothing(
+    world: World, there: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.history()
+    odd, well = (world.play(world.ask(callback_url=f"{there.origin}/{place}")) for place in (1, 2))
+    post = Outbound.post
+
+    def post_or_fail(self: Outbound, url: str, *rest: Any) -> Answer:
+        if url.endswith("/1"):
+            raise RuntimeError
+        return post(self, url, *rest)
+
+    monkeypatch.setattr(Outbound, "post", post_or_fail)
+    now = timezone.now()
+    for _ in range(len(BACKOFF_S) + 2):
+        call_back(now)
+        now += timedelta(hours=1)
+    for gate in (odd, well):
+        gate.refresh_from_db()
+    assert [(gate.callback_due_at, gate.callback_answer) for gate in (odd, well)] == [
+        (None, FAULT_OF_OURS),
+        (None, "answered 200"),
+    ]
+    assert (odd.callback_tries, len(there.calls)) == (len(BACKOFF_S) + 1, 1)
 
 
 def test_the_address_is_stored_encrypted(world: World, there: StandIn) -> None:
