@@ -25,7 +25,7 @@ from backend.alerts.message import Event, Message, Severity
 from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.channels import MAX_ANSWER_CHARS
 from backend.alerts.notices import SWITCHED_OFF, tell
-from backend.alerts.turns import AWAY
+from backend.alerts.turns import AWAY, Apart
 from backend.encryption import DecryptionError, opened
 from backend.outbound import Outbound, client
 from backend.runs.sql import fetch
@@ -125,12 +125,8 @@ class Delivering:
     def _write_down(self, now: datetime) -> None:
         while self._sent:
             shipment, sent = self._sent[0]
-            try:
+            with Apart(log, "what channel %s answered cannot be written down", shipment.channel_pk):
                 record(shipment, sent, now)
-            except AWAY:
-                raise
-            except Exception:
-                log.exception("what channel %s answered cannot be written down", shipment.channel_pk)
             del self._sent[0]
 
 
@@ -210,13 +206,9 @@ def drop_waiting(channel: Channel, reason: str, now: datetime) -> None:
 
 def _taken(channel: Channel, now: datetime) -> Shipment | None:
     """A channel whose message cannot be read keeps no other from its turn; that costs its oldest one a try."""
-    try:
-        with transaction.atomic():
-            return _claim_channel(channel, now)
-    except AWAY:
-        raise
-    except Exception:
-        log.exception("what is due for channel %s cannot be sent; it is tried again in %s", channel.pk, LEASE)
+    words = "what is due for channel %s cannot be sent; it is tried again in %s"
+    with Apart(log, words, channel.pk, LEASE), transaction.atomic():
+        return _claim_channel(channel, now)
     oldest = Delivery.objects.filter(pk__in=_heads(channel, now)[:1])
     oldest.update(attempts=F("attempts") + 1, next_try_at=now + LEASE, answer=FAULT)
     return None

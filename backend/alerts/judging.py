@@ -26,7 +26,7 @@ from backend.alerts.reading import Due, confirmations, due, read, remember, samp
 from backend.alerts.rules_of import rules_for
 from backend.alerts.setbacks import bring_back, set_right
 from backend.alerts.silent_regions import watch_regions
-from backend.alerts.turns import AWAY, Turns
+from backend.alerts.turns import Apart, Turns
 from backend.alerts.upkeep import tidy
 from backend.fleet.models import Agent
 from backend.fleet.queries import OFFLINE_AFTER
@@ -97,12 +97,8 @@ def _enrol_all(now: datetime) -> None:
 
 def _do(work: Callable[[datetime], object], now: datetime) -> None:
     """A duty that fails keeps neither another one nor any monitor from its turn."""
-    try:
+    with Apart(log, "%s failed; it is tried again at its next turn", work.__name__):
         work(now)
-    except AWAY:
-        raise
-    except Exception:
-        log.exception("%s failed; it is tried again at its next turn", work.__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

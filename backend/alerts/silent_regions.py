@@ -15,7 +15,7 @@ from backend.alerts.judgement.samples import Standing
 from backend.alerts.judgement.tracks import Step
 from backend.alerts.models import Blindness, Cause, Incident, Member, Resolution, Rule, RuleKind
 from backend.alerts.states import TABLE, State
-from backend.alerts.turns import AWAY
+from backend.alerts.turns import Apart
 from backend.fleet.listening import listening_since
 from backend.fleet.models import Region
 from backend.instants import to_us
@@ -69,13 +69,9 @@ def _places(now: datetime) -> Iterator[_Place]:
 
 def _judged(rule: Rule, place: _Place, now: datetime, since: datetime | None, facts: Mapping[str, Any] | None) -> int:
     """A rule that cannot be judged keeps no other organisation from being told."""
-    try:
+    with Apart(log, "rule %s cannot be judged for region %s", rule.public_id, place.region.code):
         return _judge(rule, place, now, since, facts=facts)
-    except AWAY:
-        raise
-    except Exception:
-        log.exception("rule %s cannot be judged for region %s", rule.public_id, place.region.code)
-        return 0
+    return 0
 
 
 def _judge(rule: Rule, place: _Place, now: datetime, since: datetime | None, *, facts: Mapping[str, Any] | None) -> int:

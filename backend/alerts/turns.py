@@ -1,9 +1,14 @@
-"""Monitors looked at when their turn has come: many at once, and one by one where a batch fails."""
+"""Monitors looked at when their turn has come: many at once, and one by one where a batch fails.
+
+`Apart` is how anything that is due fails: by itself, heard in the log, and in nobody else's way.
+"""
 
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from types import TracebackType
+from typing import Self
 
 from django.db import InterfaceError, OperationalError
 
@@ -13,6 +18,27 @@ log = logging.getLogger(__name__)
 
 # The database is gone, or two were in each other's way. What it refuses to store is the fault of one monitor's look.
 AWAY = (OperationalError, InterfaceError)
+
+
+class Apart:
+    """A block whose failure is logged, with these words, and then over. Raises django.db.Error where the database is
+    gone, or somebody was in the way: then all that is due waits, and nothing of it is at fault.
+    """
+
+    def __init__(self, log: logging.Logger, words: str, *parts: object) -> None:
+        self._log, self._words, self._parts = log, words, parts
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool:
+        if isinstance(error, AWAY) or not isinstance(error, Exception):
+            return False
+        self._log.error(self._words, *self._parts, exc_info=error)
+        return True
+
 
 _PUT_OFF = """
 UPDATE {table} SET due_at = %(later)s WHERE monitor_id = (
@@ -40,12 +66,8 @@ class Turns:
 
     def next(self, now: datetime) -> int:
         """Looks at a batch; how many monitors. One that cannot be looked at keeps no other from its turn."""
-        try:
+        with Apart(log, "a batch of %s failed; its monitors are taken one by one", self.table):
             return self.look(now, self.batch)
-        except AWAY:
-            raise
-        except Exception:
-            log.exception("a batch of %s failed; its monitors are taken one by one", self.table)
         return sum(self._one(now) for _ in range(self.batch))
 
     def _one(self, now: datetime) -> int:

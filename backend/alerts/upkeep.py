@@ -15,7 +15,7 @@ from backend.alerts.silences import loud
 from backend.alerts.states import RANK, State
 from backend.alerts.stories import going_on, last_of
 from backend.alerts.telling import newcomers, next_reminder, tell_if_loud, was_told_as_bad
-from backend.alerts.turns import AWAY
+from backend.alerts.turns import Apart
 
 log = logging.getLogger(__name__)
 
@@ -140,12 +140,7 @@ def _each(incidents: "QuerySet[Incident]", tend: Callable[[Incident, datetime], 
     """
     count = 0
     for pk in list(incidents.order_by("pk").values_list("pk", flat=True)[:AT_ONCE]):
-        try:
-            with transaction.atomic():
-                incident = locked(incidents.filter(pk=pk), skip_locked=True).first()
-                count += tend(incident, now) if incident is not None else 0
-        except AWAY:
-            raise
-        except Exception:
-            log.exception("incident %s cannot be tended", pk)
+        with Apart(log, "incident %s cannot be tended", pk), transaction.atomic():
+            incident = locked(incidents.filter(pk=pk), skip_locked=True).first()
+            count += tend(incident, now) if incident is not None else 0
     return count

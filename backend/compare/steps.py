@@ -1,24 +1,19 @@
 """What has to be done again and again: hosts looked at, verdicts made anew. Any number of processes may do it."""
 
 import logging
-from collections.abc import Callable
 from datetime import datetime, timedelta
-from functools import partial
-from typing import TypeVar
 
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from backend.alerts.turns import AWAY
+from backend.alerts.turns import Apart
 from backend.compare.actions import look_at_hosts
 from backend.compare.judging import judge_pairing, judged_every
 from backend.compare.models import HostLook, Pairing
 from backend.sites.models import Site, SiteStatus
 
 log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 # So many of each in one step: other duties wait.
 AT_ONCE = 20
@@ -39,8 +34,10 @@ def look_at_due_hosts(now: datetime) -> int:
     due = Site.objects.filter(Q(host_look=None) | Q(host_look__due_at__lte=now), status=SiteStatus.ACTIVE)
     sites = list(due.select_related("organisation").order_by("host_look__due_at", "pk")[:AT_ONCE])
     for site in sites:
-        found = _tried(partial(look_at_hosts, site=site, now=now), f"looking at the hosts of site {site.public_id}")
-        again = now + (LOOK_EVERY if found else LOOK_AGAIN)
+        again = now + LOOK_AGAIN
+        with Apart(log, "looking at the hosts of site %s failed; it is tried again soon", site.public_id):
+            if look_at_hosts(site=site, now=now):
+                again = now + LOOK_EVERY
         HostLook.objects.update_or_create(site=site, defaults={"due_at": again})
     return len(sites)
 
@@ -49,22 +46,11 @@ def judge_due_pairings(now: datetime) -> int:
     """Makes the verdicts of pairings whose turn has come; how many pairings."""
     pairings = _claim(now)
     for pairing in pairings:
-        changes = _tried(partial(judge_pairing, pairing, now=now), f"judging pairing {pairing.public_id}")
-        for change in changes or ():
-            state = "slower" if change.slower else "not slower"
-            log.info("the CDN of pairing %s is %s in %s", pairing.public_id, state, change.region.code)
+        with Apart(log, "judging pairing %s failed; it is tried again at its next turn", pairing.public_id):
+            for change in judge_pairing(pairing, now=now):
+                state = "slower" if change.slower else "not slower"
+                log.info("the CDN of pairing %s is %s in %s", pairing.public_id, state, change.region.code)
     return len(pairings)
-
-
-def _tried(act: Callable[[], T], what: str) -> T | None:
-    """None where it fails, which keeps nobody else waiting. Raises django.db.Error where the database is gone."""
-    try:
-        return act()
-    except AWAY:
-        raise
-    except Exception:
-        log.exception("%s failed; it is tried again at its next turn", what)
-        return None
 
 
 @transaction.atomic

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 from django.utils import timezone
 
-from backend.alerts.turns import AWAY
+from backend.alerts.turns import Apart
 from backend.gates.advance import advance
 from backend.gates.ending import end
 from backend.gates.models import OPEN, Gate, Status, Verdict
@@ -37,14 +37,10 @@ def _take_one(now: datetime) -> bool:
         gate = due.select_related("site", "organisation", "deploy").order_by("due_at").first()
         if gate is None:
             return False
-        try:
-            with transaction.atomic():
-                advance(gate, now)
-        except AWAY:
-            raise
-        except Exception:
-            log.exception("a step of gate %s failed; it is tried again", gate.public_id)
-            _after_fault(Gate.objects.get(pk=gate.pk), now)
+        with Apart(log, "a step of gate %s failed; it is tried again", gate.public_id), transaction.atomic():
+            advance(gate, now)
+            return True
+        _after_fault(Gate.objects.get(pk=gate.pk), now)
     return True
 
 
