@@ -41,6 +41,8 @@ _ALL = (
     Metric("bytes", "bytes", "Transferred", "bytes", 1),
 )
 METRICS = {metric.name: metric for metric in _ALL}
+# What people read, by what measurements call them.
+LABELS = {name.removesuffix("_ms"): metric.label for name, metric in METRICS.items()}
 # What is left of a first byte beside its phases. Those of a probe stand without gaps: it is what redirects took.
 BESIDE_PHASES = {
     "probe": _time("redirects_ms", "Redirects"),

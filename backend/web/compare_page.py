@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from operator import attrgetter
 
 from backend.alerts.growth import BEFORE_FIRST_BYTE, phase_that_grew
+from backend.alerts.metrics import LABELS
 from backend.web import units
 from backend.web.compared import Compared
 from backend.web.verdict import Level, Verdict, went_over_something_untold
@@ -217,22 +218,22 @@ def _thousandths(value: int) -> str:
 
 
 _PHASES: Mapping[str, Callable[[Phases], int | None]] = {
-    "First byte": lambda phases: phases.ttfb_us,
+    LABELS["ttfb"]: lambda phases: phases.ttfb_us,
     **{f"{phase[:1].upper()}{phase[1:]}": attrgetter(name) for name, phase in BEFORE_FIRST_BYTE.items()},
-    "Download": lambda phases: phases.download_us,
-    "Total": lambda phases: phases.total_us,
+    LABELS["download"]: lambda phases: phases.download_us,
+    LABELS["total"]: lambda phases: phases.total_us,
 }
 _METRICS: tuple[_Metric, ...] = (
-    ("First byte", _first_byte, units.duration),
-    ("Start render", lambda page: page.vitals.start_render_us, units.duration),
-    ("First paint", lambda page: page.vitals.fcp_us, units.duration),
-    ("Largest paint", lambda page: page.vitals.lcp_us, units.duration),
-    ("Layout shift", lambda page: None if page.vitals.cls is None else 1000 * page.vitals.cls, _thousandths),
-    ("Blocking time", lambda page: page.vitals.tbt_us, units.duration),
-    ("Speed Index", lambda page: page.vitals.speed_index_us, units.duration),
-    ("Load", lambda page: page.vitals.load_us, units.duration),
-    ("Fully loaded", lambda page: page.vitals.fully_loaded_us, units.duration),
-    ("Requests", _requests, units.count),
+    (LABELS["ttfb"], _first_byte, units.duration),
+    (LABELS["start_render"], lambda page: page.vitals.start_render_us, units.duration),
+    (LABELS["fcp"], lambda page: page.vitals.fcp_us, units.duration),
+    (LABELS["lcp"], lambda page: page.vitals.lcp_us, units.duration),
+    (LABELS["cls"], lambda page: None if page.vitals.cls is None else 1000 * page.vitals.cls, _thousandths),
+    (LABELS["tbt"], lambda page: page.vitals.tbt_us, units.duration),
+    (LABELS["speed_index"], lambda page: page.vitals.speed_index_us, units.duration),
+    (LABELS["load"], lambda page: page.vitals.load_us, units.duration),
+    (LABELS["fully_loaded"], lambda page: page.vitals.fully_loaded_us, units.duration),
+    (LABELS["requests"], _requests, units.count),
     ("Connections used", _connections, units.count),
-    ("Transferred", _bytes, units.size),
+    (LABELS["bytes"], _bytes, units.size),
 )

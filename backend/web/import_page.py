@@ -3,6 +3,7 @@
 from dataclasses import replace
 from http import HTTPStatus
 
+from backend.alerts.metrics import LABELS
 from backend.runs.diagnoses import diagnosis_of
 from backend.runs.models import Upload
 from backend.web import times
@@ -14,7 +15,7 @@ from backend.web.waterfall.text import host_of
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import PageMeasurement
 
-_OF_REQUESTS = ("Transferred", "Connections")
+_OF_REQUESTS = (LABELS["bytes"], LABELS["connections"])
 
 
 def heading(upload: Upload) -> str:

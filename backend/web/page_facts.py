@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
+from backend.alerts.metrics import LABELS
 from backend.web import units
 from backend.web.waterfall.board import of_visit
 from backend.web.waterfall.text import printable
@@ -14,19 +15,19 @@ from workers.measurement.page_view import ConsoleMessage, HostDelivery, ViewSamp
 from workers.measurement.waterfall import ResourceType
 
 _MAX_TEXT_CHARS = 500
-_NAMES = {
-    "ttfb": "First byte",
-    "start_render": "Start render",
-    "fcp": "First paint",
-    "lcp": "Largest paint",
-    "speed_index": "Speed Index",
-    "tbt": "Blocking time",
-    "cls": "Layout shift",
-    "load": "Load",
-    "fully_loaded": "Fully loaded",
-    "requests": "Requests",
-    "bytes": "Transferred",
-}
+_TOLD = (
+    "ttfb",
+    "start_render",
+    "fcp",
+    "lcp",
+    "speed_index",
+    "tbt",
+    "cls",
+    "load",
+    "fully_loaded",
+    "requests",
+    "bytes",
+)
 _TYPES = {
     ResourceType.DOCUMENT: "Documents",
     ResourceType.STYLESHEET: "Style sheets",
@@ -144,14 +145,14 @@ def _views(samples: tuple[ViewSample, ...], state: PageState) -> Views:
         load=load,
         of=len(views),
         failed=sum(view.failure is not None for view in views),
-        lines=tuple(_line(name, shown, found[name]) for name in _NAMES if name in found),
+        lines=tuple(_line(name, shown, found[name]) for name in _TOLD if name in found),
     )
 
 
 def _line(metric: str, shown: ViewSample, spread: Spread) -> MetricLine:
     tell = _teller(metric)
     return MetricLine(
-        name=_NAMES[metric],
+        name=LABELS[metric],
         shown=tell(METRICS[metric](shown)),
         median=tell(spread.median),
         quartiles=" \N{EN DASH} ".join(dict.fromkeys((tell(spread.low), tell(spread.high)))),

@@ -7,11 +7,14 @@ Limits of good and poor are those of Core Web Vitals (web.dev/articles/vitals): 
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from backend.alerts.metrics import LABELS
 from backend.web import units
 from backend.web.phrases import number_of
+from backend.web.series import METRIC_NAMES
 from backend.web.waterfall.axis import MarkKey
 from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.segments import PHASE_NAMES, Phase, segments_of
+from backend.web.waterfall.shapes import MARK_NAMES
 from backend.web.waterfall.text import printable
 from workers.diagnosis.catalogue.failures import advice_on, advice_on_missed, why_missed
 from workers.measurement.compute.pair_hops import as_probe
@@ -246,21 +249,21 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
     hosts = {request.url.split("/")[2] for request in requests if "://" in request.url}
     return (
         _first_byte_card(document),
-        *_seen("Start render", vitals.start_render_us, "start-render"),
-        _timed("First paint", vitals.fcp_us, _FCP_US, "fcp"),
-        _timed("Largest paint", vitals.lcp_us, _LCP_US, "lcp"),
+        *_seen(LABELS["start_render"], vitals.start_render_us, "start-render"),
+        _timed(LABELS["fcp"], vitals.fcp_us, _FCP_US, "fcp"),
+        _timed(LABELS["lcp"], vitals.lcp_us, _LCP_US, "lcp"),
         _shift_card(vitals.cls),
-        *_seen("Blocking time", vitals.tbt_us, note="what tasks take beyond 50 ms, from first paint on"),
-        *_seen("Speed Index", vitals.speed_index_us, note="how soon the screen filled"),
-        *_seen("DOM ready", vitals.dom_content_loaded_us, "dcl"),
+        *_seen(LABELS["tbt"], vitals.tbt_us, note="what tasks take beyond 50 ms, from first paint on"),
+        *_seen(LABELS["speed_index"], vitals.speed_index_us, note="how soon the screen filled"),
+        *_seen(MARK_NAMES["dcl"], vitals.dom_content_loaded_us, "dcl"),
         Card(
-            name="Load",
+            name=LABELS["load"],
             value=units.duration(vitals.load_us),
             note=_fully_loaded(vitals.fully_loaded_us),
             line=None if vitals.load_us is None else "load",
         ),
         Card(
-            name="Transferred",
+            name=LABELS["bytes"],
             value=units.size(received_bytes(requests)),
             note=f"{number_of(len(requests), 'request')}, {number_of(len(hosts), 'host')}",
         ),
@@ -275,14 +278,14 @@ def _connections_card(waterfall: Waterfall) -> Card:
     # Archives of some tools name no connections: what went over which is then nobody's to say.
     untold = sum(went_over_something_untold(request) for request in waterfall.requests)
     if untold and not waterfall.connections:
-        return Card(name="Connections", value=units.ABSENT, note="not told by the file")
+        return Card(name=LABELS["connections"], value=units.ABSENT, note="not told by the file")
     parts = [
         f"{reused} of {number_of(len(waterfall.requests) - untold, 'request')} reused one",
         f"of {units.count(untold)} it is not known" if untold else "",
         f"{units.count(unused)} never used" if unused else "",
     ]
     note = "; ".join(part for part in parts if part)
-    return Card(name="Connections", value=units.count(len(waterfall.connections)), note=note)
+    return Card(name=LABELS["connections"], value=units.count(len(waterfall.connections)), note=note)
 
 
 def went_over_something_untold(request: Request) -> bool:
@@ -295,7 +298,7 @@ def went_over_something_untold(request: Request) -> bool:
 def _first_byte_card(document: Request | None) -> Card:
     """From navigation start, like the line in the waterfall and the paints; redirects before it are told apart."""
     us = document.timing.first_byte_us if document else None
-    card = _timed("First byte", us, _TTFB_US, "first-byte")
+    card = _timed(LABELS["ttfb"], us, _TTFB_US, "first-byte")
     return card if document is None else _behind(card, document.timing.start_us)
 
 
@@ -316,21 +319,21 @@ def _probe_cards(probe: ProbeMeasurement) -> tuple[Card, ...]:
     rtt_us = connection.rtt_us if connection else None
     received = None if last.head_bytes is None else last.head_bytes + (last.body_bytes or 0)
     return (
-        _behind(_timed("First byte", phases.ttfb_us, _TTFB_US), _ahead_us(probe)),
-        Card(name="DNS", value=units.duration(phases.dns_us)),
+        _behind(_timed(LABELS["ttfb"], phases.ttfb_us, _TTFB_US), _ahead_us(probe)),
+        Card(name=LABELS["dns"], value=units.duration(phases.dns_us)),
         Card(
-            name="Connect (TCP)",
+            name=METRIC_NAMES["connect_ms"],
             value=units.duration(phases.connect_us),
             note="" if rtt_us is None else f"round trip {units.duration(rtt_us)}",
         ),
         Card(
-            name="TLS",
+            name=LABELS["tls"],
             value=units.duration(phases.tls_us),
             note="" if round_trips is None else number_of(round_trips, "round trip"),
         ),
-        Card(name="Waiting", value=units.duration(phases.wait_us), note="request sent to first byte"),
-        Card(name="Download", value=units.duration(phases.download_us), note=units.size(received)),
-        Card(name="Total", value=units.duration(phases.total_us), note="start to last byte"),
+        Card(name=METRIC_NAMES["wait_ms"], value=units.duration(phases.wait_us), note="request sent to first byte"),
+        Card(name=LABELS["download"], value=units.duration(phases.download_us), note=units.size(received)),
+        Card(name=LABELS["total"], value=units.duration(phases.total_us), note="start to last byte"),
     )
 
 
@@ -354,10 +357,10 @@ def _timed(name: str, us: int | None, limits_us: tuple[int, int], line: MarkKey 
 
 def _shift_card(cls: float | None) -> Card:
     if cls is None:
-        return Card(name="Layout shift", value=units.ABSENT, note="not seen")
+        return Card(name=LABELS["cls"], value=units.ABSENT, note="not seen")
     level = _level(cls, _CLS)
     return Card(
-        name="Layout shift",
+        name=LABELS["cls"],
         value=f"{cls:.3f}".rstrip("0").rstrip("."),
         note=_limit_note(level, str(_CLS[0])),
         level=level,

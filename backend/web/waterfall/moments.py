@@ -43,8 +43,8 @@ def probe_moments(probe: ProbeMeasurement, zero_us: int = 0) -> tuple[Moment, ..
     first_byte_us = probe.hops[-1].timing.first_byte_us if probe.hops else None
     if first_byte_us is None:
         return ()
-    name = "First byte" if len(probe.hops) < 2 else "First byte after redirects"
-    return (Moment(key="first-byte", text=f"{name} {duration(first_byte_us - zero_us)}", at_us=first_byte_us),)
+    name, behind = MARK_NAMES["first-byte"], " after redirects" if len(probe.hops) > 1 else ""
+    return (Moment(key="first-byte", text=f"{name}{behind} {duration(first_byte_us - zero_us)}", at_us=first_byte_us),)
 
 
 def _shifts(shifts: tuple[LayoutShift, ...]) -> Iterator[Moment]:

@@ -5,6 +5,7 @@ Colours stand under the same names in `frontend/src/styles/tokens.css`.
 
 from typing import Literal
 
+from backend.alerts.metrics import LABELS
 from backend.web.waterfall.axis import MarkKey
 from backend.web.waterfall.segments import Phase
 
@@ -48,13 +49,13 @@ PHASES: tuple[Phase, ...] = tuple(SHAPES)
 LEGEND: tuple[Phase, ...] = ("queued", "dns", "connect", "tls", "wait", "download", "idle", "open")
 
 MARK_NAMES: dict[MarkKey, str] = {
-    "first-byte": "First byte",
-    "start-render": "Start render",
-    "fcp": "First paint",
-    "lcp": "Largest paint",
+    "first-byte": LABELS["ttfb"],
+    "start-render": LABELS["start_render"],
+    "fcp": LABELS["fcp"],
+    "lcp": LABELS["lcp"],
     "dcl": "DOM ready",
-    "load": "Load",
-    "shift": "Layout shift",
+    "load": LABELS["load"],
+    "shift": LABELS["cls"],
 }
 
 Trait = Literal["differs", "failed", "blocking", "third-party", "cached", "redirect"]
