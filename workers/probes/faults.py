@@ -58,3 +58,13 @@ def broken_fault(error: OSError, stage: Stage) -> ProbeError:
     if is_ours(error):
         kind = K.INTERNAL_ERROR
     return ProbeError(kind, error.strerror, stage=stage)
+
+
+def invalid_answer(evidence: str, *, stage: Stage | None = None) -> ProbeError:
+    """An answer that makes no sense in its protocol, in words of what was seen."""
+    return ProbeError(K.RESPONSE_INVALID, evidence, stage=stage)
+
+
+def too_large_body(limit_bytes: int) -> ProbeError:
+    """An answer of which no more is read."""
+    return ProbeError(K.RESPONSE_TOO_LARGE, f"more than {limit_bytes} bytes")

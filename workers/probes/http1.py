@@ -12,10 +12,10 @@ from functools import lru_cache
 from workers.measurement.connection import Header
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.nouns import noun
-from workers.probes.faults import ProbeError
+from workers.probes.faults import ProbeError, invalid_answer, too_large_body
 
 MAX_HEAD_BYTES = 64 * 1024
-_MAX_INTERIM = 16
+MAX_INTERIM = 16
 _MAX_LINE_BYTES = 4096
 _MAX_KNOWN_BYTES = 256
 # Pages that come word by word have thousands of small chunks. Each takes microseconds from all probes under way.
@@ -75,7 +75,7 @@ def parse_head(raw: bytes, *, size_bytes: int) -> Head:
     line, _, rest = raw.replace(b"\r\n", b"\n").partition(b"\n")
     matched = _STATUS_LINE.fullmatch(line)
     if matched is None:
-        raise _invalid(f"it begins with {printable(line[:60])!r}")
+        raise invalid_answer(f"it begins with {printable(line[:60])!r}")
     headers = _headers(_FOLD.sub(b" ", rest).split(b"\n"))
     return Head(status=int(matched[2]), headers=headers, size_bytes=size_bytes, minor=min(int(matched[1]), 1))
 
@@ -140,14 +140,14 @@ class ResponseReader:
             self._take_head(end.end())
             scanned = 0
         if self.head is None and self._head_bytes + len(self._pending) > MAX_HEAD_BYTES:
-            raise _invalid("its head is larger than 64 KiB")
+            raise invalid_answer("its head is larger than 64 KiB")
 
     def close(self) -> None:
         """The server closed the connection. Raises ProbeError when that was too early."""
         if self.head is None:
             if not self._head_bytes + len(self._pending):
                 raise ProbeError(FailureKind.CONNECTION_RESET)
-            raise _invalid("it ends in the middle of its head")
+            raise invalid_answer("it ends in the middle of its head")
         if isinstance(self._body, _UntilClose):
             self.complete = True
         if not self.complete:
@@ -158,7 +158,7 @@ class ResponseReader:
         start = bytes(self._pending[: len(_VERSION)])
         if not _VERSION.startswith(start.upper()):
             line = bytes(self._pending[:40]).partition(b"\n")[0].rstrip()
-            raise _invalid(f"it begins with {printable(line)!r}")
+            raise invalid_answer(f"it begins with {printable(line)!r}")
 
     def _take_head(self, end: int) -> None:
         raw = bytes(self._pending[:end])
@@ -166,12 +166,12 @@ class ResponseReader:
         self._pending.clear()
         self._head_bytes += end
         if self._head_bytes > MAX_HEAD_BYTES:
-            raise _invalid("its head is larger than 64 KiB")
+            raise invalid_answer("its head is larger than 64 KiB")
         head = parse_head(raw, size_bytes=self._head_bytes)
         if head.status < 200 and head.status != 101:
             self.interim += (head.status,)
-            if len(self.interim) > _MAX_INTERIM:
-                raise _invalid("it has too many interim answers")
+            if len(self.interim) > MAX_INTERIM:
+                raise invalid_answer("it has too many interim answers")
             self._pending += rest
             if rest:
                 self._check_beginning()
@@ -179,7 +179,7 @@ class ResponseReader:
         self.head = head
         self._body = _framing(head)
         if isinstance(self._body, _Sized) and self._body.left > self._max_body_bytes:
-            raise self._too_large()
+            raise too_large_body(self._max_body_bytes)
         self._feed_body(rest)
 
     def _feed_body(self, data: bytes) -> None:
@@ -191,16 +191,9 @@ class ResponseReader:
         for payload in payloads:
             self.body_bytes += len(payload)
             if self.body_bytes > self._max_body_bytes:
-                raise self._too_large()
+                raise too_large_body(self._max_body_bytes)
             self._on_body(payload)
         self.complete = self._body.done
-
-    def _too_large(self) -> ProbeError:
-        return ProbeError(FailureKind.RESPONSE_TOO_LARGE, f"more than {self._max_body_bytes} bytes")
-
-
-def _invalid(evidence: str, *, stage: Stage | None = None) -> ProbeError:
-    return ProbeError(FailureKind.RESPONSE_INVALID, evidence, stage=stage)
 
 
 @dataclass(slots=True)
@@ -257,7 +250,7 @@ class _Chunked:
         end = data.find(b"\n", at) + 1 or len(data)
         self._line += data[at:end]
         if len(self._line) > _MAX_LINE_BYTES:
-            raise _invalid("a chunk's size is a line without end", stage=Stage.DOWNLOAD)
+            raise invalid_answer("a chunk's size is a line without end", stage=Stage.DOWNLOAD)
         if self._line.endswith(b"\n"):
             line = bytes(self._line).rstrip(b"\r\n")
             self._line.clear()
@@ -267,23 +260,23 @@ class _Chunked:
     def _take_size(self, line: bytes) -> None:
         matched = _CHUNK_SIZE.fullmatch(line)
         if matched is None:
-            raise _invalid(f"a chunk's size reads {printable(line[:40])!r}", stage=Stage.DOWNLOAD)
+            raise invalid_answer(f"a chunk's size reads {printable(line[:40])!r}", stage=Stage.DOWNLOAD)
         self._left = int(matched[1], 16)
         self._chunks += 1
         self._body_bytes += self._left
         if self._chunks > _MAX_SPARE_CHUNKS + self._body_bytes // _LEAST_CHUNK_BYTES:
-            raise _invalid("a flood of chunks that bring next to nothing", stage=Stage.DOWNLOAD)
+            raise invalid_answer("a flood of chunks that bring next to nothing", stage=Stage.DOWNLOAD)
         self._take_line = self._take_gap if self._left else self._take_trailer
 
     def _take_gap(self, line: bytes) -> None:
         if line:
-            raise _invalid("a chunk is longer than it says", stage=Stage.DOWNLOAD)
+            raise invalid_answer("a chunk is longer than it says", stage=Stage.DOWNLOAD)
         self._take_line = self._take_size
 
     def _take_trailer(self, line: bytes) -> None:
         self._trailer_bytes += len(line)
         if self._trailer_bytes > MAX_HEAD_BYTES:
-            raise _invalid("its trailer is larger than 64 KiB", stage=Stage.DOWNLOAD)
+            raise invalid_answer("its trailer is larger than 64 KiB", stage=Stage.DOWNLOAD)
         self.done = not line
 
 
@@ -299,5 +292,5 @@ def _framing(head: Head) -> _Sized | _Chunked | _UntilClose:
         return _UntilClose()
     length = lengths.pop()
     if lengths or not _LENGTH.fullmatch(length):
-        raise _invalid(f"its Content-Length reads {length[:40]!r}" + (" and others" if lengths else ""))
+        raise invalid_answer(f"its Content-Length reads {length[:40]!r}" + (" and others" if lengths else ""))
     return _Sized(int(length))

@@ -16,11 +16,10 @@ from h2.settings import SettingCodes, Settings
 
 from workers.measurement.connection import Header
 from workers.measurement.failure import FailureKind, Stage
-from workers.probes.faults import ProbeError
-from workers.probes.http1 import MAX_HEAD_BYTES, Head, OnBody, printable
+from workers.probes.faults import ProbeError, invalid_answer, too_large_body
+from workers.probes.http1 import MAX_HEAD_BYTES, MAX_INTERIM, Head, OnBody, printable
 from workers.probes.request_fields import CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES, Fields
 
-MAX_INTERIM = 16
 _DEFAULT_WINDOW_BYTES = 65535
 _MAX_FRAME_BYTES = 16384
 _FRAME_HEADER_BYTES = 9
@@ -139,7 +138,7 @@ class Http2Conversation:
         try:
             self._h2.send_headers(self._stream, self._fields, end_stream=True)
         except H2Error as error:
-            raise _invalid(f"HTTP/2: {printable(str(error).encode()[:120])}", stage=Stage.SEND) from error
+            raise invalid_answer(f"HTTP/2: {printable(str(error).encode()[:120])}", stage=Stage.SEND) from error
 
     def close(self) -> None:
         """The server closed the connection. Raises ProbeError when that was too early."""
@@ -148,7 +147,7 @@ class Http2Conversation:
         if self.head is not None:
             raise ProbeError(FailureKind.DOWNLOAD_INCOMPLETE, f"after {self.body_bytes} bytes")
         if self._head_bytes or self._pending:
-            raise _invalid("it ends in the middle of its head")
+            raise invalid_answer("it ends in the middle of its head")
         if self.not_taken:
             raise self.untaken()
         raise ProbeError(FailureKind.CONNECTION_RESET)
@@ -157,10 +156,10 @@ class Http2Conversation:
         """A server says its settings first (RFC 9113, 3.4); what begins otherwise is told as soon as it can be."""
         start = bytes(self._pending[:_FRAME_HEADER_BYTES])
         if start.startswith(b"HTTP/"):
-            raise _invalid(f"HTTP/2 was agreed on, but it begins with {printable(bytes(self._pending[:40]))!r}")
+            raise invalid_answer(f"HTTP/2 was agreed on, but it begins with {printable(bytes(self._pending[:40]))!r}")
         if len(start) == _FRAME_HEADER_BYTES:
             if start[3] != _SETTINGS or start[4] & _ACK:
-                raise _invalid("it does not begin with settings of HTTP/2")
+                raise invalid_answer("it does not begin with settings of HTTP/2")
             self._greeted = True
 
     def _next_frame(self) -> _Frame | None:
@@ -169,7 +168,7 @@ class Http2Conversation:
             return None
         size, kind, flags = int.from_bytes(self._pending[:3]), self._pending[3], self._pending[4]
         if size > _MAX_FRAME_BYTES:
-            raise _invalid(f"a frame of HTTP/2 has {size} bytes, more than the {_MAX_FRAME_BYTES} we allow")
+            raise invalid_answer(f"a frame of HTTP/2 has {size} bytes, more than the {_MAX_FRAME_BYTES} we allow")
         stream = int.from_bytes(self._pending[5:_FRAME_HEADER_BYTES]) & _STREAM_BITS
         self.begun = self.begun or (kind == _HEADERS and stream == self._stream)
         there = len(self._pending) - _FRAME_HEADER_BYTES
@@ -186,7 +185,7 @@ class Http2Conversation:
     def _count_body(self, kind: int) -> None:
         self._body_frames += kind == _DATA
         if self._body_frames > _MAX_SPARE_FRAMES + self.body_bytes // _LEAST_FRAME_BYTES:
-            raise _invalid("a flood of frames that bring next to nothing", stage=self._stage)
+            raise invalid_answer("a flood of frames that bring next to nothing", stage=self._stage)
 
     def _cut_off(self, there: int, size: int) -> bytes:
         """What has come of a frame with a part of the body, as a frame of its own; the rest stays as another."""
@@ -201,7 +200,7 @@ class Http2Conversation:
         if frame.kind == _GOAWAY:
             self._take_goodbye(frame)
         elif frame.kind == _PUSH:
-            raise _invalid("it pushes although we refused that")
+            raise invalid_answer("it pushes although we refused that")
         elif frame.kind in _KNOWN:
             for event in self._events(frame):
                 self._handle(event)
@@ -210,19 +209,19 @@ class Http2Conversation:
         if frame.kind in (_HEADERS, _CONTINUATION):
             self._head_bytes += len(frame.raw) if self.head is None else frame.size
             if self._head_bytes > MAX_HEAD_BYTES:
-                raise _invalid("its head is larger than 64 KiB")
+                raise invalid_answer("its head is larger than 64 KiB")
         elif frame.kind != _DATA or not frame.size:
             self._idle_frames += 1
             if self._idle_frames > _MAX_IDLE_FRAMES:
-                raise _invalid("a flood of frames that bring nothing", stage=self._stage)
+                raise invalid_answer("a flood of frames that bring nothing", stage=self._stage)
 
     def _events(self, frame: _Frame) -> list[Event]:
         try:
             return self._h2.receive_data(frame.raw)
         except DenialOfServiceError as error:
-            raise _invalid("its head is larger than 64 KiB") from error
+            raise invalid_answer("its head is larger than 64 KiB") from error
         except (H2Error, ValueError) as error:
-            raise _invalid(f"HTTP/2: {printable(str(error).encode()[:120])}", stage=self._stage) from error
+            raise invalid_answer(f"HTTP/2: {printable(str(error).encode()[:120])}", stage=self._stage) from error
 
     @property
     def _stage(self) -> Stage:
@@ -268,33 +267,30 @@ class Http2Conversation:
             self._take_interim(status)
             return
         if not _STATUS.fullmatch(status):
-            raise _invalid(f"its status reads {status[:20]!r}")
+            raise invalid_answer(f"its status reads {status[:20]!r}")
         headers = tuple(Header(name=name, value=value) for name, value in pairs if not name.startswith(":"))
         self.head = Head(status=int(status), headers=headers, size_bytes=self._head_bytes)
         length = self.head.first("content-length") or ""
         if length.isascii() and length.isdigit() and int(length[:18]) > self._max_body_bytes:
-            raise self._too_large()
+            raise too_large_body(self._max_body_bytes)
 
     def _take_interim(self, status: str) -> None:
         if not _INTERIM_STATUS.fullmatch(status):
-            raise _invalid(f"its status reads {status[:20]!r}")
+            raise invalid_answer(f"its status reads {status[:20]!r}")
         self.interim += (int(status),)
         if len(self.interim) > MAX_INTERIM:
-            raise _invalid("it has too many interim answers")
+            raise invalid_answer("it has too many interim answers")
 
     def _take_body(self, data: bytes) -> None:
         self.body_bytes += len(data)
         if self.body_bytes > self._max_body_bytes:
-            raise self._too_large()
+            raise too_large_body(self._max_body_bytes)
         if data:
             self._on_body(data)
 
     def untaken(self) -> ProbeError:
         """What a request came to while `not_taken`."""
         return ProbeError(FailureKind.REQUEST_NOT_TAKEN, "its HTTP/2 settings say MAX_CONCURRENT_STREAMS 0")
-
-    def _too_large(self) -> ProbeError:
-        return ProbeError(FailureKind.RESPONSE_TOO_LARGE, f"more than {self._max_body_bytes} bytes")
 
 
 def _greeting(fields: Fields) -> H2Connection:
@@ -312,7 +308,3 @@ def _greeting(fields: Fields) -> H2Connection:
     h2.increment_flow_control_window(CONNECTION_WINDOW_BYTES - _DEFAULT_WINDOW_BYTES)
     h2.send_headers(_FIRST_STREAM, fields, end_stream=True)
     return h2
-
-
-def _invalid(evidence: str, *, stage: Stage | None = None) -> ProbeError:
-    return ProbeError(FailureKind.RESPONSE_INVALID, evidence, stage=stage)

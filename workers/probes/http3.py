@@ -23,9 +23,8 @@ from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.target import Target
 from workers.measurement.tls_records import TLS13
 from workers.probes.bindings import Notes
-from workers.probes.faults import TIMEOUTS, ProbeError, broken_fault, connect_fault
-from workers.probes.http1 import MAX_HEAD_BYTES, Head, printable
-from workers.probes.http2 import MAX_INTERIM
+from workers.probes.faults import TIMEOUTS, ProbeError, broken_fault, connect_fault, invalid_answer
+from workers.probes.http1 import MAX_HEAD_BYTES, MAX_INTERIM, Head, printable
 from workers.probes.loop import READABLE, WRITABLE, DeadlineError, ready
 from workers.probes.quic import Http3, Quic
 from workers.probes.recorder import ExchangeMarks, HopRecorder
@@ -126,7 +125,7 @@ class _Answer:
         self.begun = True
         self._stream_bytes += size
         if self.head is None and self._stream_bytes > MAX_HEAD_BYTES + ENOUGH_BODY_BYTES:
-            raise _invalid("its head is larger than 64 KiB")
+            raise invalid_answer("its head is larger than 64 KiB")
 
     def take(self, events: list[H3Event]) -> None:
         payload_bytes = sum(len(event.data) for event in events if isinstance(event, DataReceived))
@@ -144,10 +143,10 @@ class _Answer:
         if status < 200:
             self.interim += (status,)
             if len(self.interim) > MAX_INTERIM:
-                raise _invalid("it has too many interim answers")
+                raise invalid_answer("it has too many interim answers")
             return
         if size_bytes > MAX_HEAD_BYTES:
-            raise _invalid("its head is larger than 64 KiB")
+            raise invalid_answer("its head is larger than 64 KiB")
         headers = tuple(Header(name=name, value=value) for name, value in pairs if not name.startswith(":"))
         self.head = Head(status=status, headers=headers, size_bytes=size_bytes)
 
@@ -188,7 +187,7 @@ class _Talk:
 
     def _is_over(self) -> bool:
         if self._answer.complete and self._answer.head is None:
-            raise _invalid("it ends before its head")
+            raise invalid_answer("it ends before its head")
         if self._answer.complete or self._answer.body_bytes >= ENOUGH_BODY_BYTES:
             return True
         if self._quic.ending is not None:
@@ -215,7 +214,7 @@ class _Talk:
         data, arrival = receive(self._sock, _MAX_DATAGRAM_BYTES)
         self._datagrams += 1
         if self._datagrams > _MAX_DATAGRAMS:
-            raise _invalid("a flood of datagrams")
+            raise invalid_answer("a flood of datagrams")
         if not data:
             return
         read = self._recorder.note_read(len(data), arrival)
@@ -232,7 +231,7 @@ class _Talk:
         try:
             return act()
         except Exception as error:
-            raise _invalid(f"QUIC: {type(error).__name__}", stage=self._recorder.stage) from error
+            raise invalid_answer(f"QUIC: {type(error).__name__}", stage=self._recorder.stage) from error
 
     def _handle(self, event: QuicEvent, read: int) -> None:
         match event:
@@ -256,7 +255,7 @@ class _Talk:
         self._answer.take(self._survive(lambda: http.handle_event(event)))
         if http.broken:
             reason = self._quic.ending.reason_phrase if self._quic.ending is not None else ""
-            raise _invalid(f"HTTP/3: {_text(reason)}", stage=self._recorder.stage)
+            raise invalid_answer(f"HTTP/3: {_text(reason)}", stage=self._recorder.stage)
         if self._marks is not None:
             self._marks.note_progress(read, self._answer.head, self._answer.body_bytes)
             if self._answer.complete and self._marks.last_read is None:
@@ -353,7 +352,3 @@ def _name(code: int) -> str:
 
 def _text(reason: str) -> str:
     return printable(reason.encode("utf-8", "replace"))[:120]
-
-
-def _invalid(evidence: str, *, stage: Stage | None = None) -> ProbeError:
-    return ProbeError(FailureKind.RESPONSE_INVALID, evidence, stage=stage)
