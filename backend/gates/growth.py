@@ -5,14 +5,14 @@ from statistics import fmean
 
 import numpy as np
 
-from backend.alerts.growth import left_us
+from backend.alerts.growth import BEFORE_FIRST_BYTE, left_us
 from backend.analysis.attribution import ranks_differ
 from backend.analysis.noise import Floats
 
 Sample = Mapping[str, float | None]
 Samples = Mapping[str, Sequence[Sample]]
 
-_TO_FIRST_BYTE = ("dns", "connect", "tls", "send", "wait")
+_TO_FIRST_BYTE = tuple(column.removesuffix("_us") for column in BEFORE_FIRST_BYTE)
 # A metric and the phases that it is made of; what is left over has a name of its own.
 _PARTS = {
     "ttfb_ms": (_TO_FIRST_BYTE, "other"),
