@@ -26,7 +26,8 @@ from workers.measurement.waterfall import received_bytes
 from workers.measurement.wire import encode
 
 # As sent; the reader bounds what it unpacks to.
-MAX_FILE_BYTES = 24 * 1024 * 1024
+MAX_FILE_MIB = 24
+MAX_FILE_BYTES = MAX_FILE_MIB * 1024 * 1024
 MAX_UPLOADS = 1_000
 # What a document may have when it is read again is twice as much.
 _MAX_LINE_BYTES = 32 * 1024 * 1024
@@ -69,7 +70,7 @@ def import_file(
         raise UploadError("This site is only a test so far: save it first.")
     if len(file.content) > MAX_FILE_BYTES:
         raise UploadError(
-            f"The file has more than {MAX_FILE_BYTES // 1_048_576} MiB. Pack it with gzip, or export it again without"
+            f"The file has more than {MAX_FILE_MIB} MiB. Pack it with gzip, or export it again without"
             " the contents of answers."
         )
     _refuse_another(organisation)

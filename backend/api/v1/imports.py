@@ -25,6 +25,7 @@ from backend.runs.models import Upload
 from backend.runs.queries import UploadDetail
 from backend.runs.uploads import (
     MAX_FILE_BYTES,
+    MAX_FILE_MIB,
     TooManyUploadsError,
     UploadedFile,
     UploadError,
@@ -46,7 +47,7 @@ FILE = {
     "required": True,
     "description": (
         "A HAR 1.2 archive of any tool or WebPageTest's JSON, as it is or packed with gzip"
-        f" (`Content-Encoding: gzip`); {MAX_FILE_BYTES // 1_048_576} MiB as sent at most."
+        f" (`Content-Encoding: gzip`); {MAX_FILE_MIB} MiB as sent at most."
     ),
     "content": {"application/json": {"schema": {"type": "object"}}},
 }

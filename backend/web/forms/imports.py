@@ -5,7 +5,7 @@ from typing import Any
 
 from django import forms
 
-from backend.runs.uploads import MAX_FILE_BYTES
+from backend.runs.uploads import MAX_FILE_BYTES, MAX_FILE_MIB
 from backend.sites.models import Site
 
 # What can be chosen besides a site.
@@ -20,12 +20,12 @@ class ImportForm(forms.Form):
         max_length=200,
         help_text=(
             "Choose it or drop it here: a HAR of any browser or tool, or WebPageTest's JSON, also packed with gzip."
-            f" At most {MAX_FILE_BYTES // 1_048_576} MiB."
+            f" At most {MAX_FILE_MIB} MiB."
         ),
         widget=forms.FileInput(attrs={"accept": ".har,.json,.gz", "data-max-bytes": str(MAX_FILE_BYTES)}),
         error_messages={
             "required": (
-                f"Choose a file of at most {MAX_FILE_BYTES // 1_048_576} MiB. Pack a larger one with gzip, or export it"
+                f"Choose a file of at most {MAX_FILE_MIB} MiB. Pack a larger one with gzip, or export it"
                 " again without the contents of answers."
             ),
             "empty": "The file is empty.",
