@@ -9,7 +9,7 @@ from uuid import UUID
 from backend.alerts.judgement.findings import DeepLook, Found
 from backend.alerts.parameters import MAX_DEEP_RUNS
 from backend.instants import to_us
-from backend.runs.partitions import retention_start
+from backend.kept import retention_start
 from backend.runs.queries.findings import JUDGED_SQL
 from backend.runs.queries.rows import AT_HOME_SQL, ELSEWHERE_SQL
 from backend.runs.sql import Row, array, fetch

@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
+from backend.kept import retention_start
 from backend.runs.models import Trigger
 from backend.runs.outgoing import MONITOR_SQL, MONITOR_WIDTH, Execution, MonitorColumns, Outgoing
-from backend.runs.partitions import retention_start
 from backend.runs.sending import messages_of
 from backend.runs.slots import is_first_of_day, newest_slot, next_slot, window_end
 from backend.runs.sql import array, execute, fetch

@@ -6,9 +6,10 @@ Deleting rows would cost more than inserting them did, and leave holes; dropping
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from django.conf import settings
 from django.db import connection, transaction
 from django.db.migrations import CreateModel
+
+from backend.kept import retention_start
 
 PARTITIONED = ("runs_run", "runs_connection", "runs_rundocument", "runs_leg", "runs_finding")
 AHEAD = timedelta(weeks=4)
@@ -25,11 +26,6 @@ class CreatePartitionedModel(CreateModel):
         schema_editor.sql_create_table += " PARTITION BY RANGE (scheduled_for)"
         super().database_forwards(app_label, schema_editor, from_state, to_state)
         del schema_editor.sql_create_table
-
-
-def retention_start(now: datetime) -> datetime:
-    """Before this nothing is kept."""
-    return now - timedelta(days=settings.RETENTION_DAYS)
 
 
 def ensure_partitions(now: datetime) -> list[str]:

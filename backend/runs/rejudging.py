@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 
 from django.db import Error, connection, transaction
 
+from backend.kept import retention_start
 from backend.runs.models import Finding, Run
 from backend.runs.owners import page_findings, words_of
-from backend.runs.partitions import retention_start
 from backend.runs.queries.documents import documents_of, result_in
 from backend.runs.rows import FINDING_COLUMNS, Row
 from backend.runs.store import copy_rows

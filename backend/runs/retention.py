@@ -8,8 +8,9 @@ from django.core.files.storage import default_storage
 from backend.accounts.actions import forget_sessions
 from backend.accounts.audit import forget_acts
 from backend.fleet.actions import forget_agents
+from backend.kept import retention_start
 from backend.runs.models import DeadLetter
-from backend.runs.partitions import drop_partitions, retention_start
+from backend.runs.partitions import drop_partitions
 from backend.runs.sql import execute
 from backend.runs.uploads import forget_uploads
 from workers.measurement.routes import PictureKind

@@ -9,7 +9,7 @@ from math import log
 
 from backend.analysis.sketch import GAMMA
 from backend.instants import EPOCH
-from backend.runs.partitions import retention_start
+from backend.kept import retention_start
 from backend.runs.queries.series import METRICS
 from backend.runs.sql import COMPARABLE, execute, fetch
 

@@ -4,14 +4,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
+from django.conf import settings
+
 from backend.faults import InvalidError
+from backend.kept import retention_start
 from backend.texts import is_one_line
 from workers.measurement.target import MAX_URL_CHARS
 
 # Clocks of build machines are a little wrong; what is further ahead is a mistake.
 MAX_AHEAD = timedelta(minutes=10)
-# Single runs are kept about so long (FIRSTBYTE_RETENTION_DAYS): before that there is little to compare with.
-MAX_AGE = timedelta(days=30)
 MAX_CHARS = {"external_id": 100, "version": 100, "url": MAX_URL_CHARS, "note": 500}
 
 
@@ -61,4 +62,7 @@ def _time_fault(at: datetime, now: datetime) -> str | None:
         return "The time of a deploy needs its offset from UTC, such as 2026-09-01T10:00:00Z."
     if at > now + MAX_AHEAD:
         return "The time of a deploy lies in the future; leave it out to say now."
-    return f"The time of a deploy may lie at most {MAX_AGE.days} days back." if at < now - MAX_AGE else None
+    if at < retention_start(now):
+        # Before that there is little to compare with.
+        return f"The time of a deploy may lie at most {settings.RETENTION_DAYS} days back, as long as runs are kept."
+    return None

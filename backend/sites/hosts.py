@@ -10,10 +10,9 @@ from django.utils import timezone
 from backend.accounts.audit import record
 from backend.accounts.models import User
 from backend.as_it_is import as_it_is
+from backend.kept import retention_start
 from backend.sites.models import Host, HostRole, Site
 
-# A host that no page asked for so long is forgotten, unless the owner said what it is.
-FORGOTTEN_AFTER = timedelta(days=30)
 # A result is judged and stored within this.
 _UNDER_WAY = timedelta(seconds=30)
 
@@ -29,7 +28,9 @@ class ProposedRole:
 
 @transaction.atomic
 def propose_roles(*, site: Site, proposals: Iterable[ProposedRole], now: datetime) -> None:
-    """Notes what was seen at this moment. What the owner chose is not touched."""
+    """Notes what was seen at this moment; hosts that no page which is kept asked for are forgotten. What the owner
+    chose is not touched.
+    """
     Host.objects.bulk_create(
         [
             Host(
@@ -46,7 +47,7 @@ def propose_roles(*, site: Site, proposals: Iterable[ProposedRole], now: datetim
         unique_fields=["site", "name"],
         update_fields=["proposed", "evidence", "last_seen_at"],
     )
-    Host.objects.filter(site=site, chosen=None, last_seen_at__lt=now - FORGOTTEN_AFTER).delete()
+    Host.objects.filter(site=site, chosen=None, last_seen_at__lt=retention_start(now)).delete()
 
 
 @transaction.atomic

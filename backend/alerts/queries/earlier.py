@@ -7,8 +7,8 @@ from enum import StrEnum
 from django.db.models import Min, Q, QuerySet
 
 from backend.alerts.models import Cause, Incident
+from backend.kept import retention_start
 from backend.runs.models import ELSEWHERE, Outcome, Run
-from backend.runs.partitions import retention_start
 
 # During these a site does not show what it usually does. A certificate that runs out slows nothing down.
 _DISTURBING = (Cause.AVAILABILITY, Cause.SPEED, Cause.CDN)

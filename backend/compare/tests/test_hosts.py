@@ -1,7 +1,7 @@
 from datetime import timedelta
 
 import pytest
-from pytest_django import DjangoAssertNumQueries
+from pytest_django import DjangoAssertNumQueries, Settings
 
 from backend.accounts.models import AuditEntry
 from backend.cast import Member
@@ -11,7 +11,7 @@ from backend.runs.queries import host_costs
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import CERTIFICATE, FAILED, page
 from backend.sites import queries
-from backend.sites.hosts import FORGOTTEN_AFTER, choose_role
+from backend.sites.hosts import choose_role
 from backend.sites.models import Host, HostRole
 
 pytestmark = pytest.mark.django_db
@@ -51,15 +51,18 @@ def test_what_the_owner_says_wins_and_stays(world: World, bob: Member) -> None:
     assert (host.role, host.chosen_by) == (HostRole.THIRD_PARTY, None)
 
 
-def test_a_host_that_no_page_asks_for_any_more_is_forgotten_unless_the_owner_spoke(world: World, bob: Member) -> None:
+def test_a_host_is_forgotten_when_no_page_that_is_kept_asked_for_it_unless_the_owner_spoke(
+    world: World, bob: Member, settings: Settings
+) -> None:
+    settings.RETENTION_DAYS = 90
     load(world)
-    past = NOW - FORGOTTEN_AFTER - DAY
-    for name, chosen in (("old.example", None), ("kept.example", "origin")):
+    for name, chosen, days in (("seldom.example", None, 89), ("old.example", None, 91), ("kept.example", "origin", 91)):
+        past = NOW - days * DAY
         Host.objects.create(
             site=world.site, name=name, proposed="own", chosen=chosen, first_seen_at=past, last_seen_at=past
         )
     look_at_hosts(site=world.site, now=NOW)
-    assert "kept.example" in roles(world)
+    assert {"seldom.example", "kept.example"} < roles(world).keys()
     assert "old.example" not in roles(world)
 
 

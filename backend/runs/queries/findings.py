@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
+from backend.kept import retention_start
 from backend.runs.models import Run
-from backend.runs.partitions import retention_start
 from backend.runs.queries.documents import documents_of, measurement_of, result_in
 from backend.runs.queries.rows import AT_HOME_SQL, RUN_SQL, fetch_runs, parameters_of
 from backend.runs.sql import COMPARABLE, fetch

@@ -19,8 +19,8 @@ from django.db.models import Q
 from backend.accounts.models import Organisation
 from backend.fleet.models import Region
 from backend.fleet.queries import seen_by
+from backend.kept import retention_start
 from backend.runs.models import Outcome, PendingRun, Run, Trigger
-from backend.runs.partitions import retention_start
 from backend.runs.queries.rows import RUN_SQL, fetch_runs
 from backend.sites.models import Monitor
 

@@ -10,8 +10,8 @@ from django.db.models import Max
 
 from backend.analysis import sketch
 from backend.instants import EPOCH
+from backend.kept import retention_start
 from backend.runs.models import Rollup
-from backend.runs.partitions import retention_start
 from backend.runs.queries.series import RegionSeries, SeriesPoint, Wanted, by_region, phase_series, points_of_runs
 from backend.sites.models import Monitor
 

@@ -3,6 +3,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from django.utils import timezone
+from pytest_django import Settings
 
 from backend.accounts.models import AuditEntry
 from backend.cast import Member
@@ -33,6 +34,17 @@ def test_a_deploy_is_in_force_from_now_on_unless_it_says_when(alice: Member, sit
     earlier = tell(alice, site, DeployMarker(version="1", at=before - HOUR))
     assert earlier.at == before - HOUR
     assert AuditEntry.objects.filter(action="record_deploy").count() == 2
+
+
+@pytest.mark.parametrize("days", [7, 90])
+def test_a_deploy_may_lie_as_far_back_as_runs_are_kept(
+    alice: Member, site: Site, settings: Settings, days: int
+) -> None:
+    settings.RETENTION_DAYS = days
+    kept, gone = (timezone.now() - timedelta(days=days) + by for by in (HOUR, -HOUR))
+    assert tell(alice, site, DeployMarker(at=kept)).at == kept
+    with pytest.raises(InvalidDeployError, match=f"at most {days} days back"):
+        tell(alice, site, DeployMarker(at=gone))
 
 
 def test_the_same_release_told_twice_is_one_deploy_but_each_site_has_its_own(alice: Member, site: Site) -> None:
