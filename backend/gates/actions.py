@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.utils import timezone
@@ -29,21 +29,22 @@ class GateLimitError(ValueError):
     """Too many gates are open; the text is a sentence for people."""
 
 
+class _Plan(NamedTuple):
+    """What is compared, in which regions, at which addresses of each monitor, and with which gate."""
+
+    asked: list[Comparison]
+    regions: list[str]
+    addresses: dict[int, Sides]
+    earlier: Gate | None
+
+
 @transaction.atomic
 def create_gate(
     *, actor: User | None, organisation: Organisation, site: Site, question: Question, token_name: str = ""
 ) -> Gate:
     """A gate that begins at once; the release is remembered as a deploy. Raises InvalidGateError, GateLimitError."""
     now = timezone.now()
-    _check_deploy(question, now)
-    check(question)
-    if site.status != SiteStatus.ACTIVE or site.organisation_id != organisation.pk:
-        raise InvalidGateError({"site": "This site is only a test so far: save it first."})
-    asked = comparisons(question, list(site.monitors.all()))
-    regions = _regions(organisation, question.runs.regions, [comparison.monitor for comparison in asked])
-    addresses = _addresses(question, asked)
-    _check_amount(question, len(regions), asked)
-    earlier = _earlier_gate(site, question)
+    asked, regions, addresses, earlier = _planned(organisation, site, question, now)
     _refuse_too_many(organisation)
     is_in_force = _is_in_force(addresses, asked)
     deploy = _deploy(actor, site, question, token_name) if is_in_force else None
@@ -89,6 +90,19 @@ def cancel_gate(*, actor: User | None, gate: Gate) -> Gate:
         gate.save(update_fields=["status", "ended_at", "summary"])
         record("cancel_gate", gate, actor=actor, organisation=gate.organisation, name=gate.site.name)
     return gate
+
+
+def _planned(organisation: Organisation, site: Site, question: Question, now: datetime) -> _Plan:
+    """Raises InvalidGateError for what cannot be measured as it is asked for."""
+    _check_deploy(question, now)
+    check(question)
+    if site.status != SiteStatus.ACTIVE or site.organisation_id != organisation.pk:
+        raise InvalidGateError({"site": "This site is only a test so far: save it first."})
+    asked = comparisons(question, list(site.monitors.all()))
+    regions = _regions(organisation, question.runs.regions, [comparison.monitor for comparison in asked])
+    addresses = _addresses(question, asked)
+    _check_amount(question, len(regions), asked)
+    return _Plan(asked, regions, addresses, _earlier_gate(site, question))
 
 
 def _check_deploy(question: Question, now: datetime) -> None:

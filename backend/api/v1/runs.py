@@ -81,6 +81,11 @@ def list_runs(
         since=since,
         until=until,
     )
+    # Ninja would make dictionaries of it before it writes them.
+    return HttpResponse(written(_listed(request, wanted, limit, cursor)), content_type="application/json")
+
+
+def _listed(request: ApiRequest, wanted: RunFilter, limit: int, cursor: str) -> Page[Run]:
     position = position_of(request, cursor)
     rows = queries.listed_runs(
         request.caller.organisation,
@@ -91,7 +96,7 @@ def list_runs(
     )
     runs = [row.run for row in rows]
     found, asked = queries.findings_of_runs(runs), asked_of_runs(runs)
-    page = page_of(
+    return page_of(
         request,
         rows,
         Page[Run],
@@ -99,8 +104,6 @@ def list_runs(
         shape=lambda row: run_of(row, asked.get(row.run.run_id), found.get(row.run.run_id, ())),
         key=_position,
     )
-    # Ninja would make dictionaries of it before it writes them.
-    return HttpResponse(written(page), content_type="application/json")
 
 
 @router.get("/runs/{uuid:run_id}", auth=READ, response=RunDetail)

@@ -1,5 +1,6 @@
 """One connection of a probe, from its capture to its evidence. All times count from its beginning."""
 
+from dataclasses import replace
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -133,26 +134,14 @@ def _before_answers(hop: HopCapture) -> frozenset[int]:
 
 def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Handshake | None:
     hop = view.hop
-    if hop.hello_bytes is None or not hop.writes:
-        return None
-    done = hop.handshake
-    started_us = view.us(hop.writes[0].at_ns)
-    compressed = compressed_certificate(hop.messages)
-    if done is None:
-        return Handshake(
-            started_us=started_us,
-            hello_bytes=hop.hello_bytes,
-            hello_retry=hello_retried(hop.messages),
-            certificate_message_bytes=certificate_bytes(hop.messages),
-            certificate_compression=None if compressed is None else compressed.algorithm,
-            certificate_inflated_bytes=None if compressed is None else compressed.inflated_bytes,
-        )
+    begun = _begun(view)
+    if begun is None or hop.handshake is None:
+        return begun
+    done, sent_bytes = hop.handshake, begun.certificate_message_bytes
     tickets = tickets_of(hop.messages, done.version)
-    sent_bytes = certificate_bytes(hop.messages)
     staple = _staple(done) if sent_bytes is not None else Staple()
-    return Handshake(
-        started_us=started_us,
-        hello_bytes=hop.hello_bytes,
+    return replace(
+        begun,
         ended_us=view.read_us(done.reads - 1) if done.reads else None,
         network_us=us(network_ns(done, hop.reads, view.instants_ns)),
         own_us=us(done.own_ns),
@@ -161,10 +150,6 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
         group=done.group,
         protocol=done.protocol,
         resumed=done.resumed,
-        hello_retry=hello_retried(hop.messages),
-        certificate_message_bytes=sent_bytes,
-        certificate_compression=None if compressed is None else compressed.algorithm,
-        certificate_inflated_bytes=None if compressed is None else compressed.inflated_bytes,
         tickets=tickets.number,
         ticket_lifetime_s=tickets.lifetime_s,
         max_early_data_bytes=tickets.max_early_data_bytes,
@@ -177,6 +162,22 @@ def _handshake(view: _View, capture: TrialCapture, chain: tuple[int, ...]) -> Ha
         chain_zlib_bytes=zlib_bytes(done.chain) if chain else None,
         faults=done.faults,
         in_other_order=done.in_other_order if chain else None,
+    )
+
+
+def _begun(view: _View) -> Handshake | None:
+    """What is known of a handshake that need not have ended; None of one that did not begin."""
+    hop = view.hop
+    if hop.hello_bytes is None or not hop.writes:
+        return None
+    compressed = compressed_certificate(hop.messages)
+    return Handshake(
+        started_us=view.us(hop.writes[0].at_ns),
+        hello_bytes=hop.hello_bytes,
+        hello_retry=hello_retried(hop.messages),
+        certificate_message_bytes=certificate_bytes(hop.messages),
+        certificate_compression=None if compressed is None else compressed.algorithm,
+        certificate_inflated_bytes=None if compressed is None else compressed.inflated_bytes,
     )
 
 

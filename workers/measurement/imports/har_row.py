@@ -66,10 +66,21 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
     """The row of an entry, on a clock that begins at `zero`. Raises UnreadableError."""
     if not isinstance(entry, dict):
         raise UnreadableError("it is not an object")
-    request, response = object_of(entry, "request"), object_of(entry, "response")
-    url = url_or_none(request, "url")
+    url = url_or_none(object_of(entry, "request"), "url")
     if url is None:
         raise UnreadableError("request.url is missing")
+    row = _row(entry, url, zero, dialect)
+    return Draft(
+        request=row,
+        connection=_connection(entry, row, dialect),
+        tls_version=tls_version_of(entry, "_"),
+        final=entry.get("_final_base_page") is True,
+        frame=text_or_none(entry, "_frame_id", MAX_NAME_CHARS) or text_or_none(entry, "_frameref", MAX_NAME_CHARS),
+    )
+
+
+def _row(entry: Fields, url: str, zero: datetime, dialect: Dialect) -> Request:
+    request, response = object_of(entry, "request"), object_of(entry, "response")
     parts, protocol = parts_of(url), _protocol(entry, request, response)
     served_from = _served_from(entry, response, url)
     exchange = Exchange(
@@ -82,7 +93,7 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
     status, mime_type = _status(response), _mime_type(response)
     word = text_or_none(entry, "_resourceType", 32) or text_or_none(entry, "_request_type", 32)
     blocking, render_blocking = blocks_of(entry.get("_renderBlocking"))
-    row = Request(
+    return Request(
         number=0,
         url=url_of(url),
         method=text_or_none(request, "method", 32) or "GET",
@@ -106,13 +117,6 @@ def draft_of(entry: Any, zero: datetime, dialect: Dialect) -> Draft:
         request_headers=_headers(request),
         response_headers=_headers(response),
         flags=flags_of(entry.get("_flags")),
-    )
-    return Draft(
-        request=row,
-        connection=_connection(entry, row, dialect),
-        tls_version=tls_version_of(entry, "_"),
-        final=entry.get("_final_base_page") is True,
-        frame=text_or_none(entry, "_frame_id", MAX_NAME_CHARS) or text_or_none(entry, "_frameref", MAX_NAME_CHARS),
     )
 
 

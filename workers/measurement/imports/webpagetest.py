@@ -155,6 +155,17 @@ def _draft(fields: Any) -> Draft:
     url = url_or_none(fields, "full_url")
     if url is None:
         raise UnreadableError("full_url is missing")
+    socket = count_or_none(fields, "socket")
+    return Draft(
+        request=_row(fields, url),
+        connection=f"socket {socket}" if socket else None,
+        tls_version=tls_version_of(fields, ""),
+        final=fields.get("final_base_page") is True,
+        frame=text_or_none(fields, "frame_id", MAX_NAME_CHARS),
+    )
+
+
+def _row(fields: Fields, url: str) -> Request:
     protocol, parts = protocol_of(fields.get("protocol")), parts_of(url)
     timing = placed(fields, "", Exchange(begin_us=0, protocol=protocol))
     if timing is None:
@@ -164,7 +175,7 @@ def _draft(fields: Any) -> Draft:
     mime_type = word_or_none(fields, "contentType")
     response_headers = _headers(fields, "response")
     blocking, render_blocking = blocks_of(fields.get("renderBlocking"))
-    row = Request(
+    return Request(
         number=0,
         url=url_of(url),
         method=text_or_none(fields, "method", 32) or "GET",
@@ -184,14 +195,6 @@ def _draft(fields: Any) -> Draft:
         redirected_to=_redirected_to(url, status, response_headers),
         request_headers=_headers(fields, "request"),
         response_headers=response_headers,
-    )
-    socket = count_or_none(fields, "socket")
-    return Draft(
-        request=row,
-        connection=f"socket {socket}" if socket else None,
-        tls_version=tls_version_of(fields, ""),
-        final=fields.get("final_base_page") is True,
-        frame=text_or_none(fields, "frame_id", MAX_NAME_CHARS),
     )
 
 
