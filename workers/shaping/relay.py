@@ -131,10 +131,19 @@ class Relay:
     def _accept(self, listener: socket.socket, server: Address) -> None:
         with suppress(OSError):
             inside, _ = listener.accept()
-            if self._slots.acquire(blocking=False):
-                threading.Thread(target=self._carry, args=(inside, server), daemon=True).start()
-            else:
+            if not self._is_taken(inside, server):
                 inside.close()
+
+    def _is_taken(self, inside: socket.socket, server: Address) -> bool:
+        """Whether there was room, and a thread, for one more question."""
+        if not self._slots.acquire(blocking=False):
+            return False
+        try:
+            threading.Thread(target=self._carry, args=(inside, server), daemon=True).start()
+        except RuntimeError:
+            self._slots.release()
+            return False
+        return True
 
     def _carry(self, inside: socket.socket, server: Address) -> None:
         """One question and its answer over TCP: a round trip for the connection, and one for the question."""

@@ -2,6 +2,7 @@
 
 import errno
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from typing import cast
 
@@ -36,14 +37,19 @@ def resolver(monkeypatch: pytest.MonkeyPatch) -> Iterator[socket.socket]:
 
 
 @pytest.fixture
-def asker(resolver: socket.socket) -> Iterator[socket.socket]:
-    inside = Inside()
-    relay = Relay(cast(Namespace, inside), ("127.0.0.1",), delay_us=0)
+def inside(resolver: socket.socket) -> Iterator[Inside]:
+    made = Inside()
+    relay = Relay(cast(Namespace, made), ("127.0.0.1",), delay_us=0)
+    yield made
+    relay.close()
+
+
+@pytest.fixture
+def asker(inside: Inside) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.connect(inside.datagrams.getsockname())
         client.settimeout(PATIENCE_S)
         yield client
-    relay.close()
 
 
 def test_a_question_reaches_the_resolver_and_its_answer_who_asked(
@@ -67,5 +73,16 @@ def test_a_question_that_no_socket_is_left_for_is_lost_alone(
 
     monkeypatch.setattr(relay_module, "_datagrams", make_unless_full)
     asker.send(b"lost")
+    asker.send(b"carried")
+    assert resolver.recv(100) == b"carried"
+
+
+def test_a_connection_that_no_thread_is_left_for_is_closed_alone(
+    resolver: socket.socket, inside: Inside, asker: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as full:
+        full.setattr(threading.Thread, "start", lambda _: (_ for _ in ()).throw(RuntimeError("can't start new thread")))
+        with socket.create_connection(inside.streams.getsockname(), timeout=PATIENCE_S) as refused:
+            assert refused.recv(1) == b""
     asker.send(b"carried")
     assert resolver.recv(100) == b"carried"
