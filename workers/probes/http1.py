@@ -16,6 +16,10 @@ from workers.probes.faults import ProbeError, invalid_answer, too_large_body
 
 MAX_HEAD_BYTES = 64 * 1024
 MAX_INTERIM = 16
+# What is wrong with a head, in whichever HTTP.
+HEAD_TOO_LARGE = f"its head is larger than {MAX_HEAD_BYTES // 1024} KiB"
+HEAD_INCOMPLETE = "it ends in the middle of its head"
+TOO_MANY_INTERIM = "it has too many interim answers"
 _MAX_LINE_BYTES = 4096
 _MAX_KNOWN_BYTES = 256
 # Pages that come word by word have thousands of small chunks. Each takes microseconds from all probes under way.
@@ -140,14 +144,14 @@ class ResponseReader:
             self._take_head(end.end())
             scanned = 0
         if self.head is None and self._head_bytes + len(self._pending) > MAX_HEAD_BYTES:
-            raise invalid_answer("its head is larger than 64 KiB")
+            raise invalid_answer(HEAD_TOO_LARGE)
 
     def close(self) -> None:
         """The server closed the connection. Raises ProbeError when that was too early."""
         if self.head is None:
             if not self._head_bytes + len(self._pending):
                 raise ProbeError(FailureKind.CONNECTION_RESET)
-            raise invalid_answer("it ends in the middle of its head")
+            raise invalid_answer(HEAD_INCOMPLETE)
         if isinstance(self._body, _UntilClose):
             self.complete = True
         if not self.complete:
@@ -166,12 +170,12 @@ class ResponseReader:
         self._pending.clear()
         self._head_bytes += end
         if self._head_bytes > MAX_HEAD_BYTES:
-            raise invalid_answer("its head is larger than 64 KiB")
+            raise invalid_answer(HEAD_TOO_LARGE)
         head = parse_head(raw, size_bytes=self._head_bytes)
         if head.status < 200 and head.status != 101:
             self.interim += (head.status,)
             if len(self.interim) > MAX_INTERIM:
-                raise invalid_answer("it has too many interim answers")
+                raise invalid_answer(TOO_MANY_INTERIM)
             self._pending += rest
             if rest:
                 self._check_beginning()
@@ -276,7 +280,7 @@ class _Chunked:
     def _take_trailer(self, line: bytes) -> None:
         self._trailer_bytes += len(line)
         if self._trailer_bytes > MAX_HEAD_BYTES:
-            raise invalid_answer("its trailer is larger than 64 KiB", stage=Stage.DOWNLOAD)
+            raise invalid_answer(f"its trailer is larger than {MAX_HEAD_BYTES // 1024} KiB", stage=Stage.DOWNLOAD)
         self.done = not line
 
 

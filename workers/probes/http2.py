@@ -17,7 +17,16 @@ from h2.settings import SettingCodes, Settings
 from workers.measurement.connection import Header
 from workers.measurement.failure import FailureKind, Stage
 from workers.probes.faults import ProbeError, invalid_answer, too_large_body
-from workers.probes.http1 import MAX_HEAD_BYTES, MAX_INTERIM, Head, OnBody, printable
+from workers.probes.http1 import (
+    HEAD_INCOMPLETE,
+    HEAD_TOO_LARGE,
+    MAX_HEAD_BYTES,
+    MAX_INTERIM,
+    TOO_MANY_INTERIM,
+    Head,
+    OnBody,
+    printable,
+)
 from workers.probes.request_fields import CONNECTION_WINDOW_BYTES, STREAM_WINDOW_BYTES, Fields
 
 _DEFAULT_WINDOW_BYTES = 65535
@@ -147,7 +156,7 @@ class Http2Conversation:
         if self.head is not None:
             raise ProbeError(FailureKind.DOWNLOAD_INCOMPLETE, f"after {self.body_bytes} bytes")
         if self._head_bytes or self._pending:
-            raise invalid_answer("it ends in the middle of its head")
+            raise invalid_answer(HEAD_INCOMPLETE)
         if self.not_taken:
             raise self.untaken()
         raise ProbeError(FailureKind.CONNECTION_RESET)
@@ -209,7 +218,7 @@ class Http2Conversation:
         if frame.kind in (_HEADERS, _CONTINUATION):
             self._head_bytes += len(frame.raw) if self.head is None else frame.size
             if self._head_bytes > MAX_HEAD_BYTES:
-                raise invalid_answer("its head is larger than 64 KiB")
+                raise invalid_answer(HEAD_TOO_LARGE)
         elif frame.kind != _DATA or not frame.size:
             self._idle_frames += 1
             if self._idle_frames > _MAX_IDLE_FRAMES:
@@ -219,7 +228,7 @@ class Http2Conversation:
         try:
             return self._h2.receive_data(frame.raw)
         except DenialOfServiceError as error:
-            raise invalid_answer("its head is larger than 64 KiB") from error
+            raise invalid_answer(HEAD_TOO_LARGE) from error
         except (H2Error, ValueError) as error:
             raise invalid_answer(f"HTTP/2: {printable(str(error).encode()[:120])}", stage=self._stage) from error
 
@@ -279,7 +288,7 @@ class Http2Conversation:
             raise invalid_answer(f"its status reads {status[:20]!r}")
         self.interim += (int(status),)
         if len(self.interim) > MAX_INTERIM:
-            raise invalid_answer("it has too many interim answers")
+            raise invalid_answer(TOO_MANY_INTERIM)
 
     def _take_body(self, data: bytes) -> None:
         self.body_bytes += len(data)

@@ -24,7 +24,7 @@ from workers.measurement.target import Target
 from workers.measurement.tls_records import TLS13
 from workers.probes.bindings import Notes
 from workers.probes.faults import TIMEOUTS, ProbeError, broken_fault, connect_fault, invalid_answer
-from workers.probes.http1 import MAX_HEAD_BYTES, MAX_INTERIM, Head, printable
+from workers.probes.http1 import HEAD_TOO_LARGE, MAX_HEAD_BYTES, MAX_INTERIM, TOO_MANY_INTERIM, Head, printable
 from workers.probes.loop import READABLE, WRITABLE, DeadlineError, ready
 from workers.probes.quic import Http3, Quic
 from workers.probes.recorder import ExchangeMarks, HopRecorder
@@ -125,7 +125,7 @@ class _Answer:
         self.begun = True
         self._stream_bytes += size
         if self.head is None and self._stream_bytes > MAX_HEAD_BYTES + ENOUGH_BODY_BYTES:
-            raise invalid_answer("its head is larger than 64 KiB")
+            raise invalid_answer(HEAD_TOO_LARGE)
 
     def take(self, events: list[H3Event]) -> None:
         payload_bytes = sum(len(event.data) for event in events if isinstance(event, DataReceived))
@@ -143,10 +143,10 @@ class _Answer:
         if status < 200:
             self.interim += (status,)
             if len(self.interim) > MAX_INTERIM:
-                raise invalid_answer("it has too many interim answers")
+                raise invalid_answer(TOO_MANY_INTERIM)
             return
         if size_bytes > MAX_HEAD_BYTES:
-            raise invalid_answer("its head is larger than 64 KiB")
+            raise invalid_answer(HEAD_TOO_LARGE)
         headers = tuple(Header(name=name, value=value) for name, value in pairs if not name.startswith(":"))
         self.head = Head(status=status, headers=headers, size_bytes=size_bytes)
 
