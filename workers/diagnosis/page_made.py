@@ -25,10 +25,10 @@ def client_rendered(case: PageCase) -> Verdicts:
     if painted_us is None or free_us is None:
         return
     makers = [row for row in case.page.waterfall.requests if may_make(row) and _end_us(row) <= painted_us + CLOCKS_US]
-    made_us = max(map(_end_us, makers), default=0)
-    if made_us - free_us < DIRECTLY_US:
+    last = max(makers, key=_end_us, default=None)
+    if last is None or _end_us(last) - free_us < DIRECTLY_US or _is_strangers(case, last):
         return
-    until_us = min(painted_us, worked_until_us(case.page, made_us))
+    until_us = min(painted_us, worked_until_us(case.page, _end_us(last)))
     saving_us = until_us - free_us - _data_us(case, makers)
     if saving_us < MEDIUM_US:
         return
@@ -45,6 +45,7 @@ def client_rendered(case: PageCase) -> Verdicts:
             lcp_ms=in_ms(case.page.vitals.lcp_us),
             could_be_painted_ms=in_ms(free_us),
             made_ms=in_ms(until_us),
+            element=case.page.vitals.lcp_element,
         ),
     )
 
@@ -76,6 +77,12 @@ def _run_us(case: PageCase, free_us: int) -> int:
     held_by = {row.url for row in rows if row.number in case.paint.blocking}
     asked = (row.timing.start_us for row in rows if may_make(row) and row.initiator_url in held_by)
     return max(free_us, min((at_us for at_us in asked if at_us >= free_us), default=0))
+
+
+def _is_strangers(case: PageCase, last: Request) -> bool:
+    """Whether somebody else's script put the largest text beside what the document shows, as those that ask for consent
+    do: no document would hold it."""
+    return not shows_nothing(case.page) and case.is_third_party(last)
 
 
 def _end_us(row: Request) -> int:

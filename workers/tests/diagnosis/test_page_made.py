@@ -126,6 +126,12 @@ def test_a_largest_text_that_stands_in_the_document_is_not_said_to_be_made(made:
     assert MADE not in open_questions(page)
 
 
+def test_what_a_strangers_script_puts_beside_the_page_no_document_would_hold() -> None:
+    consent = script(2, 310, 900, host="consent.example.net")
+    assert told(shell(consent, lcp_ms=930), MADE) is None
+    assert told(empty(consent, fcp_ms=930), MADE) is not None
+
+
 def test_of_a_document_that_was_still_coming_when_it_was_painted_nobody_knows() -> None:
     page = shell(script(2, 310, 900), lcp_ms=930)
     coming = row(1, ResourceType.DOCUMENT, 0, 500, path="", first_ms=250)
