@@ -29,12 +29,14 @@ def client_rendered(case: PageCase) -> Verdicts:
     if last is None or _end_us(last) - free_us < DIRECTLY_US or _is_strangers(case, last):
         return
     until_us = min(painted_us, worked_until_us(case.page, _end_us(last)))
-    saving_us = until_us - free_us - _data_us(case, makers)
+    data_us = _data_us(case, makers)
+    saving_us = until_us - free_us - data_us
     if saving_us < MEDIUM_US:
         return
     if painted_us - until_us > DIRECTLY_US or _may_be_no_script(case, free_us, painted_us):
         yield unjudged(FindingId.PAGE_CLIENT_RENDERED)
         return
+    _leave_to_largest(case, free_us + data_us, data_us, saving_us)
     yield told(
         FindingId.PAGE_CLIENT_RENDERED,
         makers,
@@ -77,6 +79,17 @@ def _run_us(case: PageCase, free_us: int) -> int:
     held_by = {row.url for row in rows if row.number in case.paint.blocking}
     asked = (row.timing.start_us for row in rows if may_make(row) and row.initiator_url in held_by)
     return max(free_us, min((at_us for at_us in asked if at_us >= free_us), default=0))
+
+
+def _leave_to_largest(case: PageCase, shown_us: int, data_us: int, saving_us: int) -> None:
+    """A picture that the document names takes as long to come as one that a script names: what a hint for it gains
+    beside that is not both in full."""
+    largest, hint_us, lcp_us = case.largest, case.hint_us, case.page.vitals.lcp_us
+    if largest is None or not largest.is_picture or hint_us is None or lcp_us is None:
+        return
+    there_us = hint_us + data_us + largest.until_us - largest.asked_us
+    both_us = lcp_us - max(shown_us, there_us)
+    largest.left_us = max(0, min(largest.left_us, both_us - saving_us))
 
 
 def _is_strangers(case: PageCase, last: Request) -> bool:
