@@ -116,9 +116,8 @@ def test_what_cannot_be_read_is_told_with_its_place_and_nothing_is_kept(alice: M
 
 
 def test_large_files_and_many_imports_are_refused(alice: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(uploads, "MAX_FILE_BYTES", 1024 * 1024)
-    with pytest.raises(UploadError, match="more than 1 MiB"):
-        imported(alice, UploadedFile(name="x", content=b" " * (1024 * 1024 + 1)))
+    with pytest.raises(UploadError, match="more than 24 MiB"):
+        imported(alice, UploadedFile(name="x", content=bytes(24 * 1024 * 1024 + 1)))
     monkeypatch.setattr(uploads, "MAX_UPLOADS", 1)
     imported(alice, file_of(samples.devtools()))
     with pytest.raises(TooManyUploadsError):
