@@ -1,7 +1,6 @@
 """Raw probes through network profiles: for each profile a network of its own with an engine inside."""
 
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
 from dataclasses import replace
 
 from workers.closing import Closing
@@ -26,8 +25,11 @@ class ShapedProber(Closing):
     """Measures each request through its own profile, which must shape something. For any thread."""
 
     def __init__(self, settings: ProbeSettings) -> None:
-        self._settings = settings
-        self._places: Places[PairEngine] = Places(self._make, kept=_KEPT)
+        self._places = Places(
+            lambda profile: open_place(profile, settings.names),
+            lambda place: PairEngine(settings, enter=place.enter),
+            kept=_KEPT,
+        )
 
     def probe(self, request: RunRequest, on_progress: OnProgress | None = None) -> Measured | Failed:
         """As `Engine.probe`; the evidence says whether the link kept its numbers. Without a link a Failed says why."""
@@ -46,10 +48,6 @@ class ShapedProber(Closing):
                 return marked(measure(engine), request.profile)
         except ShapingError as error:
             return Failed(failure=failure(FailureKind.PROFILE_UNAVAILABLE, f"{request.profile.name}: {error}"))
-
-    def _make(self, profile: Profile, stack: ExitStack) -> PairEngine:
-        place = stack.enter_context(open_place(profile, self._settings.names))
-        return stack.enter_context(PairEngine(self._settings, enter=place.enter))
 
 
 def open_place(profile: Profile, names: NameSettings) -> ShapedPlace:

@@ -1,7 +1,6 @@
 """Pages through network profiles: for each profile a network of its own with a browser inside."""
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from dataclasses import replace
 
 from workers.browser.guard import resolve
@@ -33,10 +32,11 @@ class ShapedLoader(Closing):
     def __init__(
         self, settings: BrowserSettings, names: NameSettings | None = None, *, tell_fault: TellFault = tell_nobody
     ) -> None:
-        self._settings = settings
-        self._tell_fault = tell_fault
-        self._names = names or NameSettings()
-        self._places: Places[BrowserPool] = Places(self._make, kept=_KEPT)
+        self._places = Places(
+            lambda profile: open_place(profile, names or NameSettings()),
+            lambda place: BrowserPool(settings, enter=place.enter, tell_fault=tell_fault),
+            kept=_KEPT,
+        )
 
     def load(self, request: RunRequest, on_progress: OnProgress | None = None) -> PageRun:
         """As `BrowserPool.load`; the page says whether the link kept its numbers. Without a link a Failed says why."""
@@ -51,10 +51,6 @@ class ShapedLoader(Closing):
 
     def close(self) -> None:
         self._places.close()
-
-    def _make(self, profile: Profile, stack: ExitStack) -> BrowserPool:
-        place = stack.enter_context(open_place(profile, self._names))
-        return stack.enter_context(BrowserPool(self._settings, enter=place.enter, tell_fault=self._tell_fault))
 
 
 def _dialled(request: RunRequest) -> Iterator[str]:

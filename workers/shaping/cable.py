@@ -14,6 +14,7 @@ from ipaddress import ip_interface
 from itertools import count
 
 from workers.shaping import netlink, offloads
+from workers.shaping.faults import ShapingError
 from workers.shaping.links import Links, wire
 from workers.shaping.namespace import Namespace, Network
 from workers.shaping.netlink import NO_METRICS, RouteMetrics
@@ -68,8 +69,9 @@ class Cable:
         return self._links.report(self.key)
 
     def close(self) -> None:
-        """Removes the link and both interfaces."""
-        self._links.remove(self.key)
+        """Removes the link and both interfaces, also where the process of links has ended."""
+        with suppress(ShapingError):
+            self._links.remove(self.key)
         self._junction.call(self._unplug)
 
     def _unplug(self) -> None:

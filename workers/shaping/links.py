@@ -71,6 +71,11 @@ class Links(Closing):
     def remove(self, key: str) -> None:
         self._ask({"do": "remove", "key": key})
 
+    @property
+    def stands(self) -> bool:
+        """Whether the process lives: a machine without memory may have ended it, and no packet comes through then."""
+        return self._process.poll() is None
+
     def close(self) -> None:
         """Ends the process. Closing again does nothing."""
         self._control.close()

@@ -46,6 +46,7 @@ class ShapedPlace(Closing):
     def __init__(self, profile: Profile, *, resolvers: tuple[str, ...] = ()) -> None:
         self._settings = LinkSettings.of_profile(profile)
         self._stack = ExitStack()
+        self._links: Links | None = None
         with self._stack:
             self.namespace = self._stack.enter_context(Namespace(f"profile {profile.name}"))
             make_home(self.namespace)
@@ -59,6 +60,16 @@ class ShapedPlace(Closing):
     def enter(self) -> None:
         """Moves the calling thread, and what it starts from now on, into this network."""
         self.namespace.enter()
+
+    @property
+    def stands(self) -> bool:
+        """Whether what is sent from inside reaches anybody: its link has not ended by itself."""
+        return self._links is None or self._links.stands
+
+    def check(self) -> None:
+        """Raises ShapingError once it stands no more."""
+        if not self.stands:
+            raise ShapingError("the process of its link has ended meanwhile")
 
     def close(self) -> None:
         """Ends the network: sockets that are still open reach nobody."""
@@ -86,7 +97,8 @@ class ShapedPlace(Closing):
 
     def _join_by_process(self, inside: Plug, outside: Plug, stack: ExitStack) -> None:
         junction = stack.enter_context(Namespace("junction"))
-        cable = Cable(stack.enter_context(Links()), junction)
+        self._links = stack.enter_context(Links())
+        cable = Cable(self._links, junction)
         cable.join(inside, outside, self._settings)
         stack.callback(cable.close)
 
