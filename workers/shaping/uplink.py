@@ -18,7 +18,7 @@ _ACCEPT_RA_OF_HOSTS, _ACCEPT_RA_ALWAYS = "1", "2"
 def default_interfaces4() -> list[str]:
     """The interfaces with an IPv4 route to everywhere."""
     rows = [line.split() for line in _ROUTES4.read_text().splitlines()[1:]]
-    return [row[0] for row in rows if row[1] == row[7] == "00000000"]
+    return [row[0] for row in rows if row[1] == row[7] == "00000000" and not int(row[3], 16) & _REJECT_FLAG]
 
 
 def default_interfaces6() -> list[str]:
