@@ -40,6 +40,18 @@ _CLOSE_S = 10.0
 _OVERHEAD_S = 30.0
 
 
+_ending: set[asyncio.Future[None]] = set()
+
+
+def _end_late(starting: "asyncio.Future[Playwright]") -> None:
+    """Ends a driver that comes up when nobody waits for it any more; before that there is nothing to end it by."""
+    if starting.cancelled() or starting.exception() is not None:
+        return
+    ending = asyncio.ensure_future(starting.result().stop())
+    _ending.add(ending)
+    ending.add_done_callback(_ending.discard)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Home:
     """A profile directory that outlives its browser, and the one request that it is for."""
@@ -74,10 +86,12 @@ class Session:
         With a `home` its runs are not made in fresh contexts, but in that of the profile.
         """
         workspace = await asyncio.to_thread(Workspace, settings.ca_file)
+        starting = asyncio.ensure_future(async_playwright().start())
         try:
             async with asyncio.timeout(_START_S):
-                driver = await async_playwright().start()
+                driver = await asyncio.shield(starting)
         except Exception as error:
+            starting.add_done_callback(_end_late)
             workspace.remove()
             raise BrowserError(f"Playwright's driver does not start: {error}") from error
         session = cls(settings, launch, workspace, driver)

@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright._impl._driver import compute_driver_executable
 
+from workers.browser import session
 from workers.browser.chromium import find_chromium, inspect_chromium
 from workers.browser.faults import BrowserError
 from workers.browser.guard import Guard
@@ -147,6 +149,25 @@ def test_a_chromium_that_is_not_there_is_the_monitors_fault_with_what_to_do(tmp_
     assert outcome.failure.kind is FailureKind.BROWSER_FAILED
     assert outcome.failure.blame is Blame.MONITOR
     assert "install chromium-headless-shell or set FIRSTBYTE_CHROMIUM" in outcome.failure.detail
+
+
+def test_a_driver_that_comes_up_when_nobody_waits_any_more_is_ended(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    settings = browser_settings()
+    inspect_chromium(settings.chromium)
+    may_begin, driver = tmp_path / "begin", tmp_path / "node"
+    node, _ = compute_driver_executable()
+    driver.write_text(f'#!/bin/sh\nuntil [ -e {may_begin} ]; do sleep 0.05; done\nexec {node} "$@"\n')
+    driver.chmod(0o755)
+    monkeypatch.setenv("PLAYWRIGHT_NODEJS_PATH", str(driver))
+    monkeypatch.setattr(session, "_START_S", 0.5)
+    before = set(processes.descendants())
+    with BrowserPool(settings) as pool:
+        outcome = failed(pool.load(page_request("http://127.0.0.1:1024/")))
+        assert "driver does not start" in outcome.failure.detail
+        may_begin.touch()
+        wait_for(lambda: set(processes.descendants()) <= before, "the driver to end")
 
 
 def test_a_program_that_is_no_browser_is_told_as_such(tmp_path: Path) -> None:
