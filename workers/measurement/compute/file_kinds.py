@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-_TOKEN = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)"(\s*:)?|[\[\]{}]', re.DOTALL)
+# A text that breaks off is one token too: else each quotation mark in it would be tried as the beginning of another.
+_TOKEN = re.compile(r'"([^"\\]*(?:\\.[^"\\]*)*)(?:"(\s*:)?|\\?\Z)|[\[\]{}]', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """What files are that a command was given by mistake."""
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -79,6 +80,13 @@ def test_lines_of_events_are_known_for_what_they_are() -> None:
 def test_what_nobody_knows_has_no_name() -> None:
     assert kind_of(names_in('{"message": "Not found"}')) is None
     assert kind_of(names_in('{"a": {"log": 1}}')) is None
+
+
+def test_a_text_that_breaks_off_among_many_quotation_marks_is_read_once() -> None:
+    marks = '\\"' * 50_000
+    began_s = time.process_time()
+    assert names_in('{"message": 1, "log": "' + marks) == {"message", "log"}
+    assert time.process_time() - began_s < 1
 
 
 @given(st.text(max_size=200))
