@@ -115,7 +115,8 @@ def _top(params: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _masked(text: str, secrets: frozenset[str]) -> str:
-    for secret in secrets:
+    # The longest first: of one that holds another the rest would stay.
+    for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, REDACTED)
     return text
 

@@ -66,6 +66,13 @@ def test_secrets_are_masked_and_control_characters_replaced() -> None:
     assert message.text == "token (redacted)\ufffd\ufffd[31m"
 
 
+def test_a_secret_that_holds_another_is_masked_whole() -> None:
+    secrets = ["token", *(f"{number}token-{number}" for number in range(20))]
+    for secret in secrets:
+        [message] = told(called("error", text(f"got {secret}.")), secrets=frozenset(secrets))
+        assert message.text == "got (redacted)."
+
+
 def test_many_and_long_messages_are_bounded() -> None:
     events = [called("error", text("x" * 10_000))] * 100
     messages = console_of(events, zero_wall_s=None, secrets=frozenset())
