@@ -6,12 +6,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from workers.browser.settings import MIB
 from workers.measurement.captures_page import DevToolsEvent, PieceSeen
 from workers.measurement.compute.exchange import CARRIED
 
 Json = dict[str, Any]
 
 MAX_EVENTS = 40_000
+# Of all events that are kept, about: a page of a thousand requests takes a tenth of it, one whose server answers with
+# hundreds of kilobytes of headers would take all that the agent has.
+MAX_BYTES = 128 * MIB
+# What Python needs for anything beside the letters of a text.
+_LEAST_BYTES = 50
 MAX_URL_CHARS = 4096
 # Of a document; the words that are painted first stand at its beginning.
 _MAX_PIECES = 1_000
@@ -83,6 +89,7 @@ class Recorder:
         self.cut_short = False
         self.requests = 0
         self.body_bytes = 0
+        self._kept_bytes = 0
         self.dropped = False
         self.last_activity_s = now()
         self.load_s: float | None = None
@@ -115,10 +122,16 @@ class Recorder:
             return
         if method == _DATA:
             self._count(str(params.get("requestId")), params)
-        elif len(self._events) < MAX_EVENTS:
-            self._events.append(DevToolsEvent(method, _slim(method, params)))
         else:
+            self._keep(DevToolsEvent(method, _slim(method, params)))
+
+    def _keep(self, event: DevToolsEvent) -> None:
+        size_bytes = _weight(event.params)
+        if len(self._events) >= MAX_EVENTS or self._kept_bytes + size_bytes > MAX_BYTES:
             self.dropped = True
+            return
+        self._events.append(event)
+        self._kept_bytes += size_bytes
 
     def _count(self, request_id: str, params: Json) -> None:
         self._received[request_id] += int(params.get("dataLength", 0))
@@ -264,8 +277,26 @@ def _slim(method: str, params: Json) -> Json:
         request = dict(params.get("request") or {})
         request.pop("postData", None)
         request.pop("postDataEntries", None)
-        request["url"] = str(request.get("url", ""))[:MAX_URL_CHARS]
-        return {**params, "request": request}
-    if method == "Network.responseReceivedExtraInfo":
-        return {name: value for name, value in params.items() if name != "headersText"}
-    return params
+        params = {**params, "request": _with_short(request, "url")}
+    elif method == "Network.responseReceived":
+        params = {**params, "response": _with_short(params.get("response") or {}, "url")}
+    elif method == "Network.responseReceivedExtraInfo":
+        params = {name: value for name, value in params.items() if name != "headersText"}
+    return _with_short(params, "documentURL")
+
+
+def _with_short(told: Json, name: str) -> Json:
+    """The same, with an address that is cut off where it is longer than any."""
+    url = told.get(name)
+    return {**told, name: url[:MAX_URL_CHARS]} if isinstance(url, str) and len(url) > MAX_URL_CHARS else told
+
+
+def _weight(value: Any) -> int:
+    """How many bytes of memory it takes, about."""
+    if isinstance(value, str):
+        return _LEAST_BYTES + len(value)
+    if isinstance(value, dict):
+        return _LEAST_BYTES + sum(_weight(name) + _weight(one) for name, one in value.items())
+    if isinstance(value, list):
+        return _LEAST_BYTES + sum(map(_weight, value))
+    return 0

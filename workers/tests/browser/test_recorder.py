@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workers.browser.recorder import WORKER_BEGAN, Recorder
+from workers.browser.recorder import MAX_BYTES, MAX_URL_CHARS, WORKER_BEGAN, Recorder
 
 _SCRIPT = "https://shop.test/worker.js"
 
@@ -186,3 +186,31 @@ def test_a_document_that_does_not_come_or_breaks_off_says_why() -> None:
     assert recorder_of(goes_to("1"), gives_up("1")).document_error is None
     assert recorder_of(goes_to("1"), asked("2", "https://shop.test/a.js"), fails, goes_to("3")).document_error is None
     assert recorder_of(goes_to("3"), asked("1", "https://shop.test/a.js"), fails).document_error is None
+
+
+def heads(size: int) -> tuple[str, dict[str, Any]]:
+    """An answer with so many characters of headers."""
+    return "Network.responseReceivedExtraInfo", {"requestId": "1", "headers": {"link": "x" * size}}
+
+
+def test_what_a_page_brings_beside_bodies_is_kept_within_bounds_and_small_events_longer_than_large_ones() -> None:
+    large, loaded = heads(200_000), ("Page.loadEventFired", {"timestamp": 1.0})
+    recorder = recorder_of(*[large] * 1000, loaded)
+    kept = recorder.close()
+    assert recorder.dropped
+    assert 0.9 * MAX_BYTES < sum(200_000 for event in kept if "headers" in event.params) <= MAX_BYTES
+    assert kept[-1].method == "Page.loadEventFired"
+
+
+def test_of_long_addresses_the_beginning_is_kept() -> None:
+    url = "data:text/html," + "x" * 1_000_000
+    request_id, request = {"requestId": "1"}, {"url": url, "postData": "x"}
+    recorder = recorder_of(
+        ("Network.requestWillBeSent", request_id | {"documentURL": url, "request": request}),
+        ("Network.responseReceived", request_id | {"response": {"url": url, "status": 200}}),
+    )
+    short = url[:MAX_URL_CHARS]
+    assert [event.params for event in recorder.close()] == [
+        request_id | {"documentURL": short, "request": {"url": short}},
+        request_id | {"response": {"url": short, "status": 200}},
+    ]
