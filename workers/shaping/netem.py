@@ -5,6 +5,7 @@ import struct
 
 from workers.shaping.cable import Plug
 from workers.shaping.netlink import attribute, request, text
+from workers.shaping.packets import ETHERNET_BYTES
 from workers.shaping.settings import LinkSettings
 
 _TCMSG = struct.Struct("=BxxxiIII")
@@ -25,7 +26,8 @@ def delay(name: str, *, delay_us: int, kbit_s: int | None, settings: LinkSetting
     limit = settings.queue_bytes // _PACKET_BYTES + _under_way(delay_us, kbit_s)
     options = _QOPT.pack(0, limit, loss, 0, 0, 0) + attribute(_NETEM_LATENCY64, struct.pack("=q", delay_us * 1000))
     if kbit_s is not None:
-        options += attribute(_NETEM_RATE, _RATE.pack(kbit_s * 125, 0, 0, 0))
+        # A rate is one of IP packets; netem would count the frames around them.
+        options += attribute(_NETEM_RATE, _RATE.pack(kbit_s * 125, -ETHERNET_BYTES, 0, 0))
     body = _TCMSG.pack(socket.AF_UNSPEC, socket.if_nametoindex(name), 0, _ROOT, 0)
     body += text(_KIND, "netem") + attribute(_OPTIONS, options)
     request(_NEWQDISC, body, _CREATE | _EXCLUSIVE, f"delay what leaves {name} by netem")

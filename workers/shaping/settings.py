@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from workers.measurement.profile import Profile
 
-# A hundred full packets: enough for a slow start over any of the usual profiles, and no more than 2 s of a slow one.
+# A hundred full packets: enough for a slow start over any of the usual profiles, and 3 s of the slowest of them.
 QUEUE_BYTES = 150_000
 
 

@@ -7,10 +7,10 @@ import pytest
 from workers.shaping import netem
 from workers.shaping.settings import LinkSettings
 
-# What `tc qdisc add dev lo root netem delay 150ms loss 0.5% limit 120 rate 1600kbit` sends: struct tc_netem_qopt but
-# for the delay, which an attribute gives in ns and tc in ticks; and the attribute TCA_NETEM_RATE.
+# What `tc qdisc add dev lo root netem delay 150ms loss 0.5% limit 120 rate 1600kbit -14` sends: struct tc_netem_qopt
+# but for the delay, which an attribute gives in ns and tc in ticks; and the attribute TCA_NETEM_RATE.
 _LIMIT_AND_LOSS = bytes.fromhex("78000000 14ae4701")
-_RATE = bytes.fromhex("14000600 400d0300 00000000 00000000 00000000")
+_RATE = bytes.fromhex("14000600 400d0300 f2ffffff 00000000 00000000")
 
 
 def _asked(monkeypatch: pytest.MonkeyPatch, **numbers: int | None) -> bytes:
@@ -21,7 +21,7 @@ def _asked(monkeypatch: pytest.MonkeyPatch, **numbers: int | None) -> bytes:
     return bodies[0]
 
 
-def test_loss_and_rate_are_written_as_tc_writes_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_loss_and_the_rate_of_ip_packets_are_written_as_tc_writes_them(monkeypatch: pytest.MonkeyPatch) -> None:
     body = _asked(monkeypatch, kbit_s=1600)
     assert _LIMIT_AND_LOSS in body
     assert body.endswith(_RATE)
