@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Network, ip_address, ip_network
 
 from workers.measurement.addresses import ISATAP_BITS, ISATAP_MASK, Network, forbidden_networks, may_measure
+from workers.shaping.settings import SHAPED_INTERFACE
 
 _TABLE = "firstbyte"
 _DNS_PORT = 53
@@ -34,7 +35,10 @@ class Exceptions:
 
 
 def ruleset(exceptions: Exceptions, *, user: int | None = None) -> str:
-    """A file for `nft -f`, which replaces what was there of ours; `user` (uid) is whom alone it holds."""
+    """A file for `nft -f`, which replaces what was there of ours; `user` (uid) is whom alone it holds.
+
+    Who is in a shaped network is held in any case: its packets come to this machine as a stranger's, and are nobody's.
+    """
     # Said in this way and not as an exception for the others: a reset that nftables makes belongs to nobody.
     whose = "" if user is None else f"meta skuid {user} "
     lines = [
@@ -45,6 +49,8 @@ def ruleset(exceptions: Exceptions, *, user: int | None = None) -> str:
         "    type filter hook output priority filter; policy accept;",
         f"    {whose}ct state new jump judge",
         "  }",
+        *_from_shaped("input"),
+        *_from_shaped("forward"),
         "  chain judge {",
         *(f"    {rule}" for rule in (*_open(exceptions), *_closed())),
         "  }",
@@ -55,6 +61,13 @@ def ruleset(exceptions: Exceptions, *, user: int | None = None) -> str:
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _from_shaped(hook: str) -> Iterable[str]:
+    yield f"  chain {hook} {{"
+    yield f"    type filter hook {hook} priority filter; policy accept;"
+    yield f'    iifname "{SHAPED_INTERFACE}*" ct state new jump judge'
+    yield "  }"
 
 
 def _open(exceptions: Exceptions) -> Iterable[str]:

@@ -88,11 +88,12 @@ _FIREWALL = """\
 Writes rules for nftables to stdout. A page that a region's Chromium loads may ask for anything, also for what is near
 the region: the rules refuse connections to private addresses at once, as if nothing listened there, but to the ranges
 in FIRSTBYTE_PRIVATE_TARGETS, the name servers, the broker and the service. Chromium's and the probes' own guards stand
-as before. The environment is the agent's; names in it are looked up now.
+as before. Networks of a profile are held by them whoever's they are. The environment is the agent's; names in it are
+looked up now.
 
 examples:
-  firstbyte firewall --user firstbyte | nft -f -   for an agent beside other programs, as the user firstbyte
-  firstbyte firewall | nft -f -                    for everybody in the agent's own network
+  firstbyte firewall --user firstbyte >rules && nft -f rules   an agent beside other programs, as the user firstbyte
+  firstbyte firewall >rules && nft -f rules                    everybody in the agent's own network
 """
 # A verdict needs 20; some more make it surer and still end within seconds.
 _PAIRS, _MAX_PAIRS = 30, 400

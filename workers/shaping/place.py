@@ -26,13 +26,12 @@ from workers.shaping.namespace import Here, Namespace
 from workers.shaping.nat import Masquerade
 from workers.shaping.netlink import TakenError
 from workers.shaping.relay import Relay, is_loopback
-from workers.shaping.settings import LinkSettings
+from workers.shaping.settings import SHAPED_INTERFACE, LinkSettings
 
 # Of the addresses kept for measuring networks (RFC 2544, C.2.2) and of a random unique local prefix (RFC 4193).
 _IPV4 = "198.18.{number}.{end}/30"
 _IPV6 = "fd5f:62e1:7a0c:{number:x}::{end}/64"
 _MOST = 250
-_NAME = "fbshape"
 _OURS, _INSIDE = 1, 2
 
 
@@ -53,7 +52,7 @@ class ShapedPlace(Closing):
             self._here = Here()
             self._stack.callback(self._here.close)
             self._interface = self._join()
-            self._lead_out(int(self._interface.removeprefix(_NAME)))
+            self._lead_out(int(self._interface.removeprefix(SHAPED_INTERFACE)))
             self._lead_to(tuple(filter(is_loopback, resolvers)))
             self._stack = self._stack.pop_all()
 
@@ -80,7 +79,7 @@ class ShapedPlace(Closing):
         inside = Plug(network=self.namespace)
         join = self._join_by_netem if has_netem() else self._join_by_process
         for number in range(_MOST):
-            outside = Plug(network=self._here, interface=f"{_NAME}{number}")
+            outside = Plug(network=self._here, interface=f"{SHAPED_INTERFACE}{number}")
             try:
                 with ExitStack() as attempt:
                     join(inside, outside, attempt)

@@ -10,6 +10,9 @@ from workers.measurement.profile import Profile
 # A hundred full packets: enough for a slow start over any of the usual profiles, and 3 s of the slowest of them.
 QUEUE_BYTES = 150_000
 
+# How interfaces begin by which packets of shaped networks come to this machine.
+SHAPED_INTERFACE = "fbshape"
+
 
 class Direction(StrEnum):
     """`up` is from the client to the server."""

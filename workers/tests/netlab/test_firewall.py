@@ -21,12 +21,14 @@ from workers.firewall import Endpoint, Exceptions, ruleset
 from workers.measurement.addresses import forbidden_networks, may_measure, parse_networks
 from workers.measurement.failure import FailureKind
 from workers.measurement.messages import Failed, Measured
+from workers.measurement.profile import parse_profile
 from workers.shaping import netlink
 from workers.shaping.cable import INTERFACE
 from workers.shaping.namespace import Namespace
 from workers.tests.browser.conftest import browser_settings, page_request
 from workers.tests.netlab.network import NETWORKS, LabNetwork
 from workers.tests.netlab.programs import start_inside
+from workers.tests.netlab.test_place import MACHINE4, SERVER4, SERVER6, machine
 from workers.tests.waiting import wait_for
 
 SITE = parse_networks(NETWORKS)
@@ -141,6 +143,20 @@ def test_new_rules_take_the_place_of_old_ones(lab: LabNetwork, tmp_path: Path) -
     hold(lab.client, tmp_path, ruleset(ONLY_SITE))
     with lab.server.call(lambda: socket.create_server((lab.server_address4, 9))):
         assert refused(lab.client, [(lab.server_address4, 9)]) == [False]
+
+
+def test_a_shaped_network_leads_no_further_than_its_machine_may_go(tmp_path: Path) -> None:
+    places = [(SERVER4, 80), (MACHINE4, 9), (SERVER6, 80)]
+    with (
+        machine() as here,
+        here.shaped(parse_profile("-/-/1")) as shaped,
+        here.network.call(lambda: socket.create_server(("", 9))),
+    ):
+        assert refused(shaped.namespace, places) == [False] * 3
+        hold(here.network, tmp_path, ruleset(NOTHING_OPEN, user=os.geteuid() + 1))
+        assert refused(shaped.namespace, places) == [True] * 3
+        hold(here.network, tmp_path, ruleset(replace(NOTHING_OPEN, targets=parse_networks(f"{SERVER4}/32"))))
+        assert refused(shaped.namespace, places) == [False, True, True]
 
 
 class _Web:
