@@ -53,7 +53,8 @@ def _content(arguments: argparse.Namespace) -> bytes:
 def _upload(api: Api, content: bytes, arguments: argparse.Namespace) -> int:
     query = {"name": arguments.file.name[:200], **({"site": arguments.site} if arguments.site else {})}
     try:
-        kept = api.post_file(f"imports?{urlencode(query)}", gzip.compress(content, 6))
+        # A file may have a name that is no text.
+        kept = api.post_file(f"imports?{urlencode(query, errors='replace')}", gzip.compress(content, 6))
     except RefusedError as error:
         if error.is_usage:
             raise UsageError(str(error)) from error

@@ -196,7 +196,8 @@ def _token_of_environment() -> str:
     if os.environ.get("FIRSTBYTE_TOKEN") or not file:
         return os.environ.get("FIRSTBYTE_TOKEN", "").strip()
     try:
-        return Path(file).read_text().strip()
+        # What is no text is no token, which is said of it then.
+        return Path(file).read_text("utf-8", "replace").strip()
     except OSError as error:
         raise UsageError(f"FIRSTBYTE_TOKEN_FILE: {file} cannot be read: {error.strerror or error}") from error
 

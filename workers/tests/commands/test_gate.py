@@ -309,6 +309,17 @@ def test_without_a_token_nothing_is_sent(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert stub.asked[0].headers["Authorization"] == "Bearer from-a-file"
 
 
+def test_a_token_file_that_is_none_is_wrong_usage(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("FIRSTBYTE_TOKEN")
+    (tmp_path / "token").write_bytes(b"\x7fELF\xd0")
+    monkeypatch.setenv("FIRSTBYTE_TOKEN_FILE", str(tmp_path / "token"))
+    with Stub([begun(), gate()]) as stub:
+        assert ask(stub) == 2
+    assert "the token holds what no token has" in capsys.readouterr().err
+
+
 def test_before_and_after_are_two_gates() -> None:
     with Stub([begun(), gate(), begun(), gate()]) as stub:
         ask(stub, "--before")

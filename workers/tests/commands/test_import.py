@@ -8,10 +8,12 @@ import pwd
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from workers.cli import main
+from workers.commands import importing
 from workers.measurement.imports.slim import slimmed
 from workers.measurement.redaction import Redaction
 from workers.tests.measurement.imports import samples
@@ -137,6 +139,25 @@ def test_a_place_that_this_user_cannot_reach_is_refused_in_a_sentence(
 def test_a_folder_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str) -> None:
     assert main([command, str(tmp_path)]) == 2
     assert "it is a folder; name a file in it" in capsys.readouterr().err
+
+
+class Service:
+    """Takes every file."""
+
+    path = ""
+
+    def post_file(self, path: str, packed: bytes) -> dict[str, Any]:
+        self.path = path
+        return {"imports": [], "skipped": 0, "remarks": []}
+
+
+def test_a_file_whose_name_is_no_text_is_sent_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    service = Service()
+    monkeypatch.setattr(importing, "api_of", lambda *_: service)
+    named = Path(os.fsdecode(bytes(tmp_path) + b"/shop-\xff.har"))
+    Path(file_of(tmp_path, samples.devtools())).rename(named)
+    assert main(["import", str(named), "--url", "http://127.0.0.1:9", "--token", "fbt_1"]) == 0
+    assert service.path == "imports?name=shop-%3F.har"
 
 
 def test_neither_bodies_nor_cookies_are_sent() -> None:
