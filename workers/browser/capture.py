@@ -204,7 +204,8 @@ class PageLoad:
             if recorder.requests > told and now_s - told_s >= _PROGRESS_S:
                 told_s, told = now_s, recorder.requests
                 self._tell(ProgressStage.LOADING, told)
-            if recorder.body_bytes > self._settings.max_page_bytes:
+            # Headers are no body, and what the page makes of nothing else stands in the log, which lies in memory too.
+            if max(recorder.body_bytes, self._tail.unread_bytes) > self._settings.max_page_bytes:
                 return replace(bare, outgrew=True)
             rest_s, quiet = self._rest(recorder, now_s)
             overran = now_s >= deadline_s

@@ -42,6 +42,11 @@ class NetlogTail:
         except OSError:
             return 0
 
+    @property
+    def unread_bytes(self) -> int:
+        """How much was written since it was last left."""
+        return self.size_bytes - self._offset
+
     def skip(self) -> None:
         """Passes over everything written so far."""
         self._offset = self.size_bytes

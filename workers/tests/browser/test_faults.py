@@ -143,6 +143,14 @@ def test_a_page_larger_than_the_limit_is_given_up(ca_file: Path, site: Site) -> 
         assert outcome.failure.kind is FailureKind.RESPONSE_TOO_LARGE
 
 
+def test_a_page_whose_headers_are_larger_than_the_limit_is_given_up_too(ca_file: Path, site: Site) -> None:
+    site.answers["/head"] = Answer(headers=tuple((f"x-{number}", "y" * 4000) for number in range(50)))
+    url = site.page("/", "<script type=module>for (;;) await fetch('/head?' + Math.random())</script>")
+    with BrowserPool(browser_settings(ca_file, max_page_bytes=5_000_000)) as pool:
+        outcome = failed(pool.load(page_request(url)))
+        assert outcome.failure.kind is FailureKind.RESPONSE_TOO_LARGE
+
+
 def test_a_page_that_polls_for_ever_is_measured_but_never_said_to_be_quiet(load: Load, site: Site) -> None:
     url = site.page("/", "<script>setInterval(() => fetch('/s.js'), 100)</script>")
     page = measured(load(url))
