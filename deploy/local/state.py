@@ -6,7 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -57,7 +57,9 @@ class AlreadyRunningError(StepError):
 
 @dataclass(slots=True)
 class Report:
-    """Writes the status file, and one line an event to standard output."""
+    """Writes the status file, and one line an event to standard output, as far as the disk has room: without it the
+    status is an old one, and what happened is told with the next event.
+    """
 
     path: Path
     phase: Phase = field(default=Phase.STARTING)
@@ -67,13 +69,15 @@ class Report:
         self.phase = phase
         document = {"phase": phase, "detail": detail, "services": [asdict(service) for service in services]}
         fresh = self.path.with_suffix(".new")
-        fresh.write_text(json.dumps(document))
-        fresh.replace(self.path)
+        with suppress(OSError):
+            fresh.write_text(json.dumps(document))
+            fresh.replace(self.path)
 
     def note(self, sentence: str) -> None:
         """Says what happened, with the time."""
-        sys.stdout.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {sentence}\n")
-        sys.stdout.flush()
+        with suppress(OSError):
+            sys.stdout.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {sentence}\n")
+            sys.stdout.flush()
 
 
 def read_status(path: Path) -> Status | None:

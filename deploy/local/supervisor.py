@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
@@ -205,7 +206,10 @@ class Supervisor:
 
 
 def rotate(log: Path, limit: int = LOG_BYTES) -> None:
-    """Keeps a log bounded while its writer holds it open for appending: the past is copied away and the file cut."""
+    """Keeps a log bounded while its writer holds it open for appending: the past is copied away, as far as the disk has
+    room for it, and the file cut.
+    """
     if log.exists() and log.stat().st_size > limit:
-        shutil.copyfile(log, log.with_suffix(".log.1"))
+        with suppress(OSError):
+            shutil.copyfile(log, log.with_suffix(".log.1"))
         os.truncate(log, 0)

@@ -1,12 +1,15 @@
 """The supervisor with real processes: shells that write down what happens to them."""
 
+import errno
 import os
+import resource
+import shutil
 import signal
 from pathlib import Path
 
 import pytest
 
-from deploy.local.process import descendants
+from deploy.local.process import children, descendants
 from deploy.local.state import AlreadyRunningError, Phase, held, holder
 from deploy.local.supervisor import rotate
 from deploy.local.tests.rig import PATIENCE_S, alive, running, wait_until
@@ -139,3 +142,31 @@ def test_a_log_that_has_grown_is_cut_and_its_past_kept_once(tmp_path: Path) -> N
         writer.write(b"new line\n")
     assert log.read_bytes() == b"new line\n"
     assert (tmp_path / "web.log.1").read_bytes() == b"old line\n" * 20
+
+
+def test_a_log_is_cut_although_the_disk_has_no_room_for_its_past(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    log = tmp_path / "web.log"
+    log.write_bytes(b"old line\n" * 20)
+    monkeypatch.setattr(shutil, "copyfile", refuse)
+    rotate(log, limit=100)
+    assert log.read_bytes() == b""
+
+
+def test_services_go_on_while_the_disk_is_full_and_what_happened_is_told_afterwards(tmp_path: Path) -> None:
+    with running(tmp_path, {"name": "mortal", "script": SLEEPS}) as supervisor:
+        supervisor.wait_for(Phase.RUNNING)
+        before, ours = supervisor.pid("mortal"), supervisor.process.pid
+        # No byte of any file can be written any more, which is refused as on a full disk.
+        resource.prlimit(ours, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        os.kill(before, signal.SIGKILL)
+        wait_until(lambda: not {before}.issuperset(children(ours)), "a restart")
+        resource.prlimit(ours, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        os.kill(children(ours)[0], signal.SIGKILL)
+        wait_until(
+            lambda: (said := supervisor.status()) and said.services[0].restarts == 2 and said.healthy, "a second one"
+        )
