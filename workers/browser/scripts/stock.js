@@ -40,7 +40,8 @@
     .filter(([url]) => !backgrounds.some((image) => image.includes(`"${url}"`)))
     .slice(0, 50)
     .map(([url, scale]) => [url.slice(0, 4096), ...sizes.get(url), scale]);
-  const hints = [...document.querySelectorAll("link[rel~=preconnect i]")].slice(0, 100).map((link) => link.href);
+  const links = [...document.querySelectorAll("link[rel~=preconnect i]")].slice(0, 100);
+  const hints = links.map((link) => link.href.slice(0, 4096));
   // The largest text, where no style sheet that is readable may have hidden it until a script came; and what it lies in.
   const observer = new PerformanceObserver(() => {});
   observer.observe({ type: "largest-contentful-paint", buffered: true });
@@ -107,13 +108,16 @@
     .getEntriesByType("resource")
     .filter((entry) => entry.initiatorType === "link" && entry.renderBlockingStatus === "blocking")
     .map((entry) => entry.name.slice(0, 4096));
-  const words = within.length ? within[0].textContent.replace(/\s+/g, " ").trim().slice(0, 80) : null;
-  const text = !veiled && rules.length < most.rules && within.length > 0 && {
+  const few = within.length > 0 && within.length <= 200;
+  const words = few ? within[0].textContent.replace(/\s+/g, " ").trim().slice(0, 80) : null;
+  const text = !veiled && rules.length < most.rules && few && {
     words,
     styles: document.querySelectorAll("style").length,
     tags: within.map((element) => [
-      element.localName,
-      Object.fromEntries([...element.attributes].slice(0, 100).map(({ name, value }) => [name, value.slice(0, 500)])),
+      element.localName.slice(0, 500),
+      Object.fromEntries(
+        [...element.attributes].slice(0, 100).map(({ name, value }) => [name.slice(0, 500), value.slice(0, 500)]),
+      ),
     ]),
   };
   return { pictures, hints, waits, text, words, hiding: hiding.slice(0, 1000), blocking: blocking.slice(0, 200) };

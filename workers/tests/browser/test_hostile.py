@@ -2,9 +2,11 @@
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from workers.browser import stock
 from workers.browser.pool import BrowserPool
 from workers.browser.seen import PageRun
 from workers.measurement.compute.page import MAX_ROWS
@@ -175,3 +177,22 @@ def test_a_page_that_reads_200_mb_keeps_within_its_memory(pool: BrowserPool, sit
     assert kind_of(run) in {MEASURED, FailureKind.PAGE_TIMEOUT}
     assert peak.tree_bytes < LIMIT_BYTES
     measured(pool.load(page_request(site.page("/fine", "<p>fine</p>"))))
+
+
+def test_of_addresses_without_end_a_page_hands_on_the_beginning_alone(
+    pool: BrowserPool, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred of 2 MB, asked for in one answer, took the agent 800 MB."""
+    told: list[Any] = []
+    hosts = stock._hosts
+
+    def look(links: object) -> tuple[str, ...] | None:
+        told.append(links)
+        return hosts(links)
+
+    monkeypatch.setattr(stock, "_hosts", look)
+    href = "'https://a.test/' + 'x'.repeat(2e4)"
+    made = f"Object.assign(document.createElement('link'), {{ rel: 'preconnect', href: {href} }})"
+    measured(pool.load(page_request(site.page("/", f"<p>fine</p><script>document.head.append({made})</script>"))))
+    [[link]] = told
+    assert link == f"https://a.test/{'x' * 20_000}"[:4096]
