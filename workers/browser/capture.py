@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from playwright.async_api import BrowserContext, CDPSession, Error, Page
 
+from workers.browser.asking import WORLD, Ask, evaluate
 from workers.browser.context import introduce
 from workers.browser.faults import BrowserError
 from workers.browser.hearing import hear
@@ -20,7 +21,7 @@ from workers.browser.own_headers import OwnHeaders, own_headers
 from workers.browser.picture import picture_of
 from workers.browser.recorder import BINDING, EVENTS, Recorder
 from workers.browser.settings import BrowserSettings
-from workers.browser.stock import WORLD, Stock, take_stock
+from workers.browser.stock import Stock, take_stock
 from workers.browser.watch import Watch
 from workers.browser.workers import Workers
 from workers.measurement.captures_page import DevToolsEvent, PageCapture
@@ -248,32 +249,21 @@ class PageLoad:
         """The title and the text that must be there, from the page as it stands."""
         if arrived.crashed or arrived.net_error is not None:
             return arrived
-        title = await self._evaluate(cdp, "String(document.title).slice(0, 1000)")
-        found = None if request.body_text is None else await self._has_text(cdp, request.body_text)
+        ask = self._asking(cdp)
+        title = await evaluate(ask, arrived.main_frame, "String(document.title).slice(0, 1000)")
+        found = None if request.body_text is None else await _has_text(ask, arrived.main_frame, request.body_text)
         return replace(arrived, title=title if isinstance(title, str) else None, text_found=found)
 
     async def _stock(self, cdp: CDPSession, seen: PageCapture, events: Sequence[DevToolsEvent]) -> Stock:
         """What could have been smaller; nothing of a page that did not come to its end."""
         if seen.crashed or seen.overran or not seen.load_seen:
             return Stock()
-        return await take_stock(
-            lambda method, params: self._patiently(cdp.send(method, params)), seen.main_frame, events
-        )
-
-    async def _has_text(self, cdp: CDPSession, text: str) -> bool:
-        words = _javascript_string(text)
-        rendered = f"(document.body ? document.body.innerText : '').includes({words})"
-        source = f"document.documentElement.outerHTML.includes({words})"
-        return bool(await self._evaluate(cdp, f"{rendered} || {source}"))
-
-    async def _evaluate(self, cdp: CDPSession, expression: str) -> object:
-        answer = await self._patiently(cdp.send("Runtime.evaluate", {"expression": expression, "returnByValue": True}))
-        return None if answer is None else answer.get("result", {}).get("value")
+        return await take_stock(self._asking(cdp), seen.main_frame, events)
 
     async def _picture(self, cdp: CDPSession, arrived: PageCapture) -> bytes | None:
         if arrived.crashed or arrived.is_download:
             return None
-        picture = await picture_of(lambda method, params: self._patiently(cdp.send(method, params)))
+        picture = await picture_of(self._asking(cdp))
         if picture is not None:
             return picture
         self._warnings.append("No picture of the page could be taken.")
@@ -283,6 +273,9 @@ class PageLoad:
         closing = asyncio.ensure_future(_close(popup))
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
+
+    def _asking(self, cdp: CDPSession) -> Ask:
+        return lambda method, params: self._patiently(cdp.send(method, params))
 
     async def _patiently(self, answer: Awaitable[T]) -> T | None:
         """An answer of the page, or None when it cannot give one; a page that does not answer spoils its browser."""
@@ -306,6 +299,13 @@ async def _close(popup: Page) -> None:
     except Error:
         # It went away by itself.
         return
+
+
+async def _has_text(ask: Ask, frame: str, text: str) -> bool:
+    words = _javascript_string(text)
+    rendered = f"(document.body ? document.body.innerText : '').includes({words})"
+    source = f"document.documentElement.outerHTML.includes({words})"
+    return bool(await evaluate(ask, frame, f"{rendered} || {source}"))
 
 
 def _now_us() -> int:

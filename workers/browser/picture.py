@@ -1,18 +1,16 @@
 """What a page looks like, as a JPEG that is small enough to send."""
 
 import base64
-from collections.abc import Awaitable, Callable
-from typing import Any
+
+from workers.browser.asking import Ask
 
 MAX_SCREENSHOT_BYTES = 1_000_000
 # JPEG qualities to try until the picture is small enough.
 _QUALITIES = (75, 40, 15)
 
-Ask = Callable[[str, dict[str, Any]], Awaitable[dict[str, Any] | None]]
-
 
 async def picture_of(ask: Ask) -> bytes | None:
-    """The page as it stands; None where it does not answer or is too large. `ask` sends a command of DevTools."""
+    """The page as it stands; None where it does not answer or is too large."""
     for quality in _QUALITIES:
         options = {"format": "jpeg", "quality": quality, "optimizeForSpeed": True}
         shot = await ask("Page.captureScreenshot", options)

@@ -10,11 +10,12 @@ connection ahead where a page asks for it.
 import asyncio
 import base64
 import zlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workers.browser.asking import Ask, evaluate
 from workers.measurement.captures_page import BodySeen, DevToolsEvent, PictureSeen, TextSeen
 from workers.measurement.compute.blocking import blocking_of
 from workers.measurement.compute.shown import body_of
@@ -23,12 +24,7 @@ from workers.measurement.page_view import MAX_HINTS, MAX_PICTURES, MAX_TEXTS
 from workers.measurement.waterfall import Blocking
 from workers.measurement.web_address import host_of
 
-# Sends a DevTools command and gives its answer; None when the page does not answer.
-Ask = Callable[[str, dict[str, Any]], Awaitable[Mapping[str, Any] | None]]
-
 _DOCUMENT = (Path(__file__).parent / "scripts" / "stock.js").read_text("utf-8")
-# The JavaScript world of what we run beside a page's own scripts.
-WORLD = "firstbyte"
 # A body is brought over from the page's process, and compressed here.
 MIN_TEXT_BYTES = 2_000
 MAX_TEXT_BYTES = 2_000_000
@@ -76,12 +72,7 @@ async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent])
 
 
 async def _document(ask: Ask, main_frame: str) -> Mapping[str, Any]:
-    world = await ask("Page.createIsolatedWorld", {"frameId": main_frame, "worldName": WORLD})
-    if world is None:
-        return {}
-    context = {"contextId": world.get("executionContextId"), "returnByValue": True}
-    answer = await ask("Runtime.evaluate", {"expression": _DOCUMENT} | context)
-    told = None if answer is None else answer.get("result", {}).get("value")
+    told = await evaluate(ask, main_frame, _DOCUMENT)
     return told if isinstance(told, dict) else {}
 
 

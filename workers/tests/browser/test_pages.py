@@ -334,3 +334,9 @@ def test_text_that_must_be_there_is_looked_for_in_what_scripts_have_made(load: L
     measured(load(url, body_text="12 \u20ac"))
     outcome = failed(load(url, body_text="'); alert(1); ('"))
     assert outcome.failure.kind is FailureKind.TEXT_MISSING
+
+
+def test_a_page_that_changes_what_the_language_means_is_looked_at_all_the_same(load: Load, site: Site) -> None:
+    prototype = "for (const name of ['includes', 'slice']) String.prototype[name] = () => false"
+    url = site.page("/", f"<p>Price: 12</p><script>{prototype}; String = () => 'none'</script>")
+    assert measured(load(url, body_text="Price: 12")).title == "Page"
