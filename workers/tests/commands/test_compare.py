@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from workers.tests.commands.published import must_fit
 from workers.tests.commands.test_cli import firstbyte, shown_in_terminal
 from workers.tests.nginx import BODY, CDN, ORIGIN, Nginx, running_nginx
 from workers.tests.ports import closed_port
@@ -30,6 +31,7 @@ def compare(*arguments: str) -> tuple[int, dict[str, Any], subprocess.CompletedP
     assert done.stdout.count("\n") == 1, done.stderr
     document = json.loads(done.stdout)
     assert document["schema"] == "firstbyte.compare/1"
+    must_fit(document)
     assert list(document["by_phase_ms"]) == PHASES
     assert set(document["difference_ms"]) == {"estimate", "low", "high", "confidence"}
     if document["pairs"]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from workers.commands import doctor
+from workers.tests.commands.published import must_fit
 from workers.tests.ports import closed_port
 from workers.tests.rig import Broker
 from workers.tests.stub_service import TOKEN, StubService
@@ -47,6 +48,7 @@ def test_a_machine_without_an_agent_is_only_asked_what_it_can_measure(
     assert doctor.run(argparse.Namespace(json=True)) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "firstbyte.doctor/1"
+    must_fit(document)
     assert [finding["check"] for finding in document["findings"]][:5] == [
         "python",
         "openssl",

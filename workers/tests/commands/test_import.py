@@ -16,6 +16,7 @@ from workers.cli import main
 from workers.commands import importing
 from workers.measurement.imports.slim import slimmed
 from workers.measurement.redaction import Redaction
+from workers.tests.commands.published import must_fit
 from workers.tests.measurement.imports import samples
 
 
@@ -54,6 +55,7 @@ def test_one_json_document_tells_every_page_load(tmp_path: Path, capsys: pytest.
     assert main(["import", "--json", file_of(tmp_path, samples.webpagetest(900, 1000, 1100))]) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["schema"], found["skipped"]) == ("firstbyte.import/1", 0)
+    must_fit(found, whole=False)
     assert found["source"] == {"format": "WebPageTest JSON", "tool": "WebPageTest", "tool_version": "21.07"}
     (page,) = found["pages"]
     assert (page["schema"], page["label"], len(page["requests"])) == ("firstbyte.page/1", "run 2, first view", 2)
