@@ -15,7 +15,8 @@ _LEAST_SCALE = 0.01
 _TURN = 2 * pi / DAY_S
 # Two waves show a plateau or a lunch break; before three days the second would be noise.
 _TWO_WAVES_FROM_S = 3 * DAY_S
-_MIN_BLOCKS = 12
+# Fewer hours than this show no shape of a day.
+MIN_HOURS = 12
 # Of less time than this a day's wave cannot be told from a trend.
 LEAST_SPAN_S = 0.9 * DAY_S
 
@@ -43,7 +44,7 @@ class Baseline:
         return clipped
 
     def expected_at(self, times: Floats) -> Floats:
-        waves: Floats = _waves(times, 2) @ np.array([self.cos1, self.sin1, self.cos2, self.sin2])
+        waves: Floats = waves_at(times, 2) @ np.array([self.cos1, self.sin1, self.cos2, self.sin2])
         return self.level + waves
 
 
@@ -54,7 +55,7 @@ def fit(times: Floats, logs: Floats) -> Baseline:
     """
     span = float(times[-1] - times[0])
     waves = _fit_waves(times, logs, count=2 if span >= _TWO_WAVES_FROM_S else 1)
-    rest = logs - _waves(times, 2) @ waves
+    rest = logs - waves_at(times, 2) @ waves
     scale = max(scatter(rest), _LEAST_SCALE)
     level = huber_mean(rest, clip=CLIP * scale)
     cos1, sin1, cos2, sin2 = (float(part) for part in waves)
@@ -62,36 +63,44 @@ def fit(times: Floats, logs: Floats) -> Baseline:
 
 
 def _fit_waves(times: Floats, logs: Floats, *, count: int) -> Floats:
+    middles, medians = hour_medians(times, logs)
+    waves = np.zeros(4)
+    if medians.size < MIN_HOURS or times[-1] - times[0] < LEAST_SPAN_S:
+        return waves
+    design = np.column_stack((np.ones(middles.size), waves_at(middles, count)))
+    waves[: 2 * count] = huber_regression(design, medians)[1:]
+    return waves
+
+
+def hour_medians(times: Floats, logs: Floats) -> tuple[Floats, Floats]:
+    """Of samples in order of time, the mean instant and the median of each hour that has any."""
     hours = times // HOUR_S
     starts = np.flatnonzero(np.diff(hours, prepend=-np.inf))
     counts = np.diff(np.append(starts, times.size))
     ranked = logs[np.lexsort((logs, hours))]
-    medians = (ranked[starts + (counts - 1) // 2] + ranked[starts + counts // 2]) / 2
-    waves = np.zeros(4)
-    if medians.size < _MIN_BLOCKS or times[-1] - times[0] < LEAST_SPAN_S:
-        return waves
-    middles = np.add.reduceat(times, starts) / counts
-    design = np.column_stack((np.ones(middles.size), _waves(middles, count)))
-    waves[: 2 * count] = _huber_regression(design, medians)[1:]
-    return waves
+    medians: Floats = (ranked[starts + (counts - 1) // 2] + ranked[starts + counts // 2]) / 2
+    return np.add.reduceat(times, starts) / counts, medians
 
 
-def _huber_regression(design: Floats, values: Floats) -> Floats:
-    solution = _least_squares(design, values)
+def huber_regression(design: Floats, values: Floats) -> Floats:
+    """The coefficients of least squares, where what lies far from them pulls no harder than what lies near."""
+    solution = least_squares(design, values)
     for _ in range(3):
         rest = values - design @ solution
         limit = 1.5 * max(mad_sd(rest), 1e-9)
         weights = np.minimum(1, limit / np.maximum(np.abs(rest), limit))
         weighted = design * weights[:, None]
-        solution = _least_squares(weighted.T @ design, weighted.T @ values)
+        solution = least_squares(weighted.T @ design, weighted.T @ values)
     return solution
 
 
-def _least_squares(design: Floats, values: Floats) -> Floats:
+def least_squares(design: Floats, values: Floats) -> Floats:
+    """The coefficients."""
     return np.asarray(np.linalg.lstsq(design, values, rcond=None)[0], dtype=np.float64)
 
 
-def _waves(times: Floats, count: int) -> Floats:
+def waves_at(times: Floats, count: int) -> Floats:
+    """The first waves of the day at instants, two columns each: cosine and sine."""
     angles = _TURN * (times % DAY_S)
     cosines, sines = np.cos(angles), np.sin(angles)
     columns = (cosines, sines, 2 * cosines**2 - 1, 2 * sines * cosines)

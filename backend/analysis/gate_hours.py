@@ -11,6 +11,7 @@ import numpy as np
 
 from backend.analysis.baseline import LEAST_SPAN_S, fit
 from backend.analysis.clock_changes import same_hour
+from backend.analysis.gate_drift import at_its_end
 from backend.analysis.gate_estimate import Sides, logarithms
 from backend.analysis.gate_types import Comparison
 from backend.analysis.noise import Floats, median, scatter
@@ -44,7 +45,8 @@ def of_this_hour(comparison: Comparison, both: Sides, *, offset: float) -> tuple
         return both, Already()
     times = {region: _measured_at(comparison.history[region], hours.times[region]) for region in both.regions}
     moved = tuple(
-        _at_this_hour(times[region], logs, hours.at) for region, logs in zip(both.regions, both.history, strict=True)
+        _at_this_hour(times[region], logs, hours.at)
+        for region, logs in zip(both.regions, at_its_end(list(times.values()), both.history), strict=True)
     )
     already = Already(
         day_before=max(

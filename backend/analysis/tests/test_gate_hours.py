@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from backend.analysis.gate import judge
+from backend.analysis.gate_drift import at_its_end
 from backend.analysis.gate_noise import noise_of
 from backend.analysis.gate_types import Comparison, Hours, Judged, Plan, Rule, Verdict
+from backend.analysis.noise import Floats
 from backend.analysis.settings import DAY_S, HOUR_S
 
 REGIONS = ("fra", "iad", "sin")
@@ -28,6 +30,18 @@ def busy_at_two(at: float) -> float:
 
 def nightly_job(at: float) -> float:
     return log(1.4) if 2 * HOUR_S <= at % DAY_S < 2.5 * HOUR_S else 0.0
+
+
+def slower_all_day(at: float) -> float:
+    return 0.1 * (at - DEPLOY) / DAY_S
+
+
+def quicker_all_day(at: float) -> float:
+    return -slower_all_day(at)
+
+
+def slower_all_day_and_busy_at_two(at: float) -> float:
+    return slower_all_day(at) + busy_at_two(at)
 
 
 def quiet(at: float) -> float:
@@ -109,6 +123,51 @@ def test_what_became_slower_before_the_release_is_not_its_doing(since_h: float, 
         Verdict.INCONCLUSIVE,
         "It was as slow in the hour before the release.",
     )
+
+
+@pytest.mark.parametrize("shape", [slower_all_day, quicker_all_day, slower_all_day_and_busy_at_two])
+@pytest.mark.parametrize("seed", range(8))
+def test_a_site_that_drifts_all_day_is_held_against_what_it_had_come_to(shape: Shape, seed: int) -> None:
+    assert gate(shape, seed=seed).verdict is Verdict.PASS
+    slower = gate(shape, slower=1.2, seed=seed)
+    assert slower.verdict is Verdict.FAIL
+    assert slower.found is not None
+    assert slower.found.pct is not None
+    assert slower.found.pct.value == pytest.approx(20, abs=5)
+
+
+def along(hours: float) -> tuple[list[Floats], list[Floats]]:
+    """The times and logarithms of two regions that drift by a tenth a day, a run each ten minutes."""
+    times: list[Floats] = [DEPLOY + np.arange(0.0, hours * HOUR_S, 600.0) + delay for delay in (0, 300)]
+    return times, [made * 0.1 / DAY_S + level for made, level in zip(times, (5.0, 6.0), strict=True)]
+
+
+def test_a_drift_goes_no_further_than_the_newest_run() -> None:
+    times, history = along(24)
+    first, second = at_its_end(times, history)
+    assert first == pytest.approx(np.full(first.size, 5 + times[1][-1] * 0.1 / DAY_S))
+    assert second == pytest.approx(first + 1)
+
+
+@pytest.mark.parametrize("hours", [6, 20, 37, 168])
+def test_of_less_than_a_day_or_of_several_no_drift_is_known(hours: float) -> None:
+    times, history = along(hours)
+    for before, after in zip(history, at_its_end(times, history), strict=True):
+        assert np.array_equal(before, after)
+
+
+def test_a_few_runs_that_lie_a_day_apart_show_no_drift() -> None:
+    times, history = along(24)
+    ends = [[np.concatenate((series[:10], series[-10:])) for series in side] for side in (times, history)]
+    assert np.array_equal(at_its_end(*ends)[0], ends[1][0])
+
+
+@pytest.mark.parametrize("since_h", [2, 8, 16, 22])
+def test_a_step_within_the_day_is_no_drift(since_h: float) -> None:
+    times, _ = along(24)
+    stepped = [np.where(made > times[1][-1] - since_h * HOUR_S, 5.3, 5.0) for made in times]
+    noisy = [logs + 0.02 * np.random.default_rng(place).normal(size=logs.size) for place, logs in enumerate(stepped)]
+    assert np.array_equal(at_its_end(times, noisy)[0], noisy[0])
 
 
 @pytest.mark.parametrize("since_h", [1.2, 2])
