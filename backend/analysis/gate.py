@@ -55,4 +55,5 @@ def _holm(cases: Sequence[Case], plan: Plan) -> dict[int, float]:
 def _judged(case: Case, alpha: float, plan: Plan) -> Judged:
     quantiles = Quantiles(low=quantile(alpha, plan.planned_looks), high=quantile(plan.alpha, plan.planned_looks))
     verdict, reason = verdict_of(case, quantiles)
-    return Judged(rule=case.rule, verdict=verdict, reason=reason, found=found_of(case, quantiles, verdict))
+    judged = Judged(rule=case.rule, verdict=verdict, found=found_of(case, quantiles, verdict))
+    return judged.left_open(reason) if reason else judged

@@ -110,7 +110,8 @@ def told(judged: Judged, plan: Plan, *, paired: bool = False) -> dict[str, objec
         "limit_pct": rule.max_change_pct,
         "max_value": rule.max_value,
     }
-    return head | (_told_found(judged.found, plan, paired=paired) if judged.found else {"reason": judged.reason})
+    why: dict[str, object] = {"reason": judged.reason} if judged.reason else {}
+    return head | why | (_told_found(judged.found, plan, paired=paired) if judged.found else {})
 
 
 def _told_found(found: Found, plan: Plan, *, paired: bool) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """The words of a gate: what is asked, and what it came to. No arithmetic, so that models need no numpy."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 # By region, in order of time; None is a run that failed.
@@ -112,7 +112,7 @@ class Found:
 
     `value` is the metric after the release. `limit_pct` includes what does not count. `smallest_detectable_pct` is the
     smallest change that these runs can tell from none; `extra_runs_to_decide` is over all regions, 0 when it is
-    decided, None when no number of runs decides it.
+    decided, None when no number of runs decides it or nobody knows one.
     """
 
     value: Interval
@@ -143,6 +143,11 @@ class Judged:
     verdict: Verdict
     reason: str = ""
     found: Found | None = None
+
+    def left_open(self, reason: str) -> "Judged":
+        """The same without a verdict, for a reason that nobody knows a number of runs against."""
+        found = None if self.found is None else replace(self.found, extra_runs_to_decide=None)
+        return replace(self, verdict=Verdict.INCONCLUSIVE, reason=reason, found=found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

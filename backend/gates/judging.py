@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
 
 from backend.alerts.metrics import METRICS
@@ -84,7 +83,7 @@ def _believed(rule: GateRule, judged: Judged, before: Runs, after: Runs) -> Judg
         return judged
     if _contended_share(rule, after) < _MOSTLY or _contended_share(rule, before) >= _MOSTLY:
         return judged
-    return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=_BUSY)
+    return judged.left_open(_BUSY)
 
 
 def _contended_share(rule: GateRule, side: Runs) -> float:

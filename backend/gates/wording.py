@@ -88,7 +88,8 @@ def undecided_sentence(found: RuleFound) -> str:
     smallest = f"The smallest change that these runs can tell is {found.smallest_detectable_pct:.1f} %"
     if found.extra_runs_to_decide is None:
         return f"{smallest}; no number of runs decides this, the site itself varies too much."
-    return f"{smallest}; about {found.extra_runs_to_decide:,} more runs would decide."
+    more = "1 more run" if found.extra_runs_to_decide == 1 else f"{found.extra_runs_to_decide:,} more runs"
+    return f"{smallest}; about {more} would decide."
 
 
 def summary(

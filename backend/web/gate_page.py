@@ -261,7 +261,7 @@ def _note(rule: GateRule, found: RuleFound | None) -> str:
     if found is None:
         return rule.reason
     if rule.verdict == Verdict.INCONCLUSIVE:
-        return undecided_sentence(found)
+        return rule.reason or undecided_sentence(found)
     return grown_sentence(found)
 
 

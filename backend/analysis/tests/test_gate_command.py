@@ -91,3 +91,13 @@ def test_an_unknown_metric_is_compared_too_but_not_from_nothing() -> None:
     assert ask(rules=rules, **own)["verdict"] == "pass"
     with pytest.raises(DocumentError, match="a value of 0"):
         ask(rules=rules, **own | {"fresh": {"queue_ms": {"fra": [0, 0, 0]}}})
+
+
+def test_a_rule_that_is_left_open_says_why() -> None:
+    """One run in ten misses the cache, and now two of three in one of the regions."""
+    before = [200.0 * (2 if place % 10 == 0 else 1) + place % 7 for place in range(60)]
+    fresh = {"fra": [203.0, 401.0, 404.0], "iad": [201.0, 203.0, 204.0]}
+    history = {"fra": before, "iad": before}
+    rule = ask(history={"ttfb_ms": history}, fresh={"ttfb_ms": fresh}, confidence=0.95)["rules"][0]
+    assert (rule["verdict"], rule["extra_runs_to_decide"]) == ("inconclusive", None)
+    assert rule["reason"].startswith("So many of the earlier runs were as slow")

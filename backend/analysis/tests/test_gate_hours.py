@@ -105,6 +105,12 @@ def test_a_nightly_job_fails_none_when_clocks_were_set_in_the_night_either(seed:
     )
 
 
+def test_of_what_was_as_slow_without_the_release_nobody_knows_how_many_runs_would_decide() -> None:
+    found = gate(nightly_job).found
+    assert found is not None
+    assert found.extra_runs_to_decide is None
+
+
 def test_what_is_far_slower_than_the_nightly_job_fails_all_the_same() -> None:
     assert gate(nightly_job, slower=1.6).verdict is Verdict.FAIL
 

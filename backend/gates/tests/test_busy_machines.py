@@ -40,7 +40,11 @@ def played(world: World, rule: AskedRule, outcome: Measured) -> Gate:
 def test_pages_that_are_slower_on_busy_machines_are_no_verdict_on_the_release(world: World) -> None:
     gate = played(world, LCP, loaded(slower=2.0, contended=True))
     assert gate.verdict == "inconclusive"
-    assert "busy with other work" in gate.rules.get().reason
+    rule = gate.rules.get()
+    assert "busy with other work" in rule.reason
+    assert rule.found is not None
+    # No more runs make the machines idle.
+    assert rule.found["extra_runs_to_decide"] is None
 
 
 def test_pages_that_are_slower_on_machines_at_leisure_fail(world: World) -> None:

@@ -9,7 +9,7 @@ from backend.gates.models import Gate, GateRule
 from backend.gates.questions import AskedRule
 from backend.gates.report import markdown_report
 from backend.gates.tests.world import TEN, World
-from backend.gates.wording import limit_sentence, rule_sentence
+from backend.gates.wording import limit_sentence, rule_sentence, undecided_sentence
 from backend.sites.actions import rename
 from backend.sites.deploys import DeployMarker
 
@@ -84,6 +84,11 @@ def test_a_change_that_must_have_a_size_is_told_with_it() -> None:
     assert rule_sentence(rule, shorter).startswith(
         "Download \N{MINUS SIGN}2.5 % (\N{MINUS SIGN}9.0 to +4.2 %), \N{MINUS SIGN}1.0 ms,"
     )
+
+
+@pytest.mark.parametrize(("extra", "told"), [(1, "about 1 more run would decide."), (1_200, "about 1,200 more runs ")])
+def test_the_runs_that_would_decide_are_counted_in_words_that_fit_their_number(extra: int, told: str) -> None:
+    assert told in undecided_sentence(replace(a_finding(), extra_runs_to_decide=extra))
 
 
 def test_what_rounds_to_nothing_has_no_sign_of_its_own() -> None:
