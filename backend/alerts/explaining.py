@@ -67,7 +67,7 @@ def explained(event: Event, state: State, metric: str, history: StoredHistory) -
 
 def _attribution(alert: Alert, at: float, metric: str, history: StoredHistory) -> Attribution | None:
     change = alert.level - alert.baseline
-    if METRICS[metric].unit != "ms" or change == 0:
+    if not METRICS[metric].is_time or change == 0:
         return None
     phases = history.phases(alert.regions, alert.change_at - _BEFORE_S, at)
     return attribute(phases, change_at=alert.change_at, change=change)

@@ -37,7 +37,7 @@ def growth_between(metric: str, before: Row, after: Row) -> str:
     and where no phase is most of it. Pure.
     """
     named = METRICS[metric]
-    if named.unit != "ms" or named.column in (*BEFORE_FIRST_BYTE, "download_us", "rtt_us"):
+    if not named.is_time or named.column in (*BEFORE_FIRST_BYTE, "download_us", "rtt_us"):
         return ""
     grown = phase_that_grew(before, after, named.column)
     if grown is None:

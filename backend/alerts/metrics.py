@@ -12,6 +12,11 @@ class Metric(NamedTuple):
     unit: str
     scale: float
 
+    @property
+    def is_time(self) -> bool:
+        """Whether more of it is slower."""
+        return self.unit == "ms"
+
 
 def _time(name: str, label: str) -> Metric:
     return Metric(name, name.removesuffix("_ms") + "_us", label, "ms", 1e-3)

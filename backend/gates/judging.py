@@ -79,7 +79,7 @@ def _comparison(rule: GateRule, before: Runs, after: Runs, hours: Hours | None, 
 def _believed(rule: GateRule, judged: Judged, before: Runs, after: Runs) -> Judged:
     """Whom other work of the agents' machines may have slowed is no slower release, unless that did before as well.
     What passes all the same passes."""
-    if judged.verdict is not Verdict.FAIL or METRICS[rule.metric].unit != "ms":
+    if judged.verdict is not Verdict.FAIL or not METRICS[rule.metric].is_time:
         return judged
     if _contended_share(rule, after) < _MOSTLY or _contended_share(rule, before) >= _MOSTLY:
         return judged

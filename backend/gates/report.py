@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterable
 
 from backend.alerts.metrics import METRICS, written
+from backend.gates.documents import Bounds
 from backend.gates.models import Level, Phase, RunState, Verdict
 from backend.gates.queries import GateView, RuleView
-from backend.gates.wording import limit_sentence
+from backend.gates.wording import limit_sentence, signed
 
 _MARKS = {
     Verdict.PASS: "✅ pass",
@@ -48,16 +49,20 @@ def _row(view: RuleView) -> str:
     if found is None:
         return f"| {name} | {limit_sentence(rule)} | | | {_plain(rule.reason)} | {verdict} |"
     before = written(rule.metric, found.before) if found.before is not None else ""
-    change = f"{found.pct.value:+.1f} % ({found.pct.low:+.1f} to {found.pct.high:+.1f} %)" if found.pct else ""
+    change = _change(found.pct) if found.pct else ""
     after = written(rule.metric, found.after)
     return f"| {name} | {limit_sentence(rule)} | {before} | {after} | {change} | {verdict} |"
+
+
+def _change(pct: Bounds) -> str:
+    return f"{signed(pct.value)} % ({signed(pct.low)} to {signed(pct.high)} %)"
 
 
 def _regions(rules: Iterable[RuleView]) -> Iterable[str]:
     """By region, for what did not pass."""
     for view in rules:
         if view.found is not None and view.found.regions and view.rule.verdict != Verdict.PASS:
-            parts = ", ".join(f"{part.region} {part.pct.value:+.1f} %" for part in view.found.regions)
+            parts = ", ".join(f"{part.region} {signed(part.pct.value)} %" for part in view.found.regions)
             yield f"{METRICS[view.rule.metric].label} by region: {parts}."
             yield ""
 

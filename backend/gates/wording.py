@@ -21,8 +21,6 @@ _PHASE_NAMES: Mapping[str, str] = {
     "other": "redirects and what else lies between the phases",
 }
 _SHOWN_PHASES = 2
-# Whoever reads a change below the limit takes it for allowed.
-_SLOWER = "It is surely slower, by at least half of the limit."
 
 
 def limit_sentence(rule: GateRule) -> str:
@@ -47,13 +45,15 @@ def rule_sentence(rule: GateRule, found: RuleFound | None, *, is_open: bool = Fa
         return f"{name}: {rule.reason}"
     if found.pct is None:
         return _level_sentence(rule, found)
-    change = f"{_signed(found.pct.value)} % ({_signed(found.pct.low)} to {_signed(found.pct.high)} %)"
+    change = f"{signed(found.pct.value)} % ({signed(found.pct.low)} to {signed(found.pct.high)} %)"
     if rule.min_change and found.change is not None:
         # Where a change must have a size of its own, per cents alone do not show on which side of it this is.
         change += f", {_signed_value(rule.metric, found.change)}"
     sentence = f"{name} {change}, limit {limit_sentence(rule)}."
     if rule.verdict == Verdict.FAIL and _is_within(found):
-        sentence += f" {_SLOWER}"
+        # Whoever reads a change below the limit takes it for allowed.
+        how = "slower" if METRICS[rule.metric].is_time else "more"
+        sentence += f" It is surely {how}, by at least half of the limit."
     if grown := grown_sentence(found):
         sentence += f" {grown}"
     if rule.verdict == Verdict.INCONCLUSIVE:
@@ -101,13 +101,14 @@ def summary(
     if gate.phase == Phase.BEFORE:
         return "Measured before the release; a later gate can compare with it."
     deciding = [pair for pair in rules if pair[0].level == Level.FAIL] or list(rules)
-    of_verdict = [pair for pair in deciding if pair[0].verdict == gate.verdict]
-    if gate.verdict == Verdict.PASS and len(deciding) > 1:
+    alike = Counter(rule.verdict for rule, _ in deciding)
+    if alike[Verdict.PASS] == len(deciding) > 1:
         return f"All {len(deciding)} rules hold: {_short(deciding)}."
-    rule, found = min(of_verdict or deciding, key=_worst)
-    others = len(of_verdict) - 1
+    rule, found = min(deciding, key=_worst)
+    others = alike[rule.verdict] - 1
     why = _why(failures.get(rule.monitor_id, Counter())) if rule.verdict == Verdict.ERROR else ""
-    return rule_sentence(rule, found) + (f" {others} more like it." if others > 0 else "") + why
+    warns = " It only warns." if rule.level == Level.WARN and rule.verdict != Verdict.PASS else ""
+    return rule_sentence(rule, found) + (f" {others} more like it." if others > 0 else "") + why + warns
 
 
 def _why(reasons: Counter[str]) -> str:
@@ -120,7 +121,7 @@ def _why(reasons: Counter[str]) -> str:
 
 def _short(rules: Iterable[tuple[GateRule, RuleFound | None]]) -> str:
     return ", ".join(
-        f"{METRICS[rule.metric].label} {_signed(found.pct.value)} %"
+        f"{METRICS[rule.metric].label} {signed(found.pct.value)} %"
         if found.pct is not None
         else f"{METRICS[rule.metric].label} {written(rule.metric, found.value.value)}"
         for rule, found in rules
@@ -133,7 +134,8 @@ def _worst(pair: tuple[GateRule, RuleFound | None]) -> tuple[int, float]:
     return _ORDER[rule.verdict], -(found.pct.value if found is not None and found.pct is not None else 0.0)
 
 
-def _signed(pct: float) -> str:
+def signed(pct: float) -> str:
+    """A change in per cent with its sign, as people read it; the unit goes behind it."""
     # Rounded to nothing, a change has no direction: 0.0 added makes of -0.0 a zero.
     return f"{round(pct, 1) + 0.0:+,.1f}".replace("-", "\N{MINUS SIGN}")
 

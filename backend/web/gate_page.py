@@ -7,7 +7,7 @@ from backend.alerts.metrics import METRICS, written
 from backend.gates.documents import Bounds, RuleFound
 from backend.gates.models import Gate, GateRule, GateRun, Level, OnInconclusive, Phase, RunState, Status, Verdict
 from backend.gates.queries import GateLine, GateView, RuleView
-from backend.gates.wording import grown_sentence, limit_sentence, undecided_sentence
+from backend.gates.wording import grown_sentence, limit_sentence, signed, undecided_sentence
 from backend.web import units
 from backend.web.phrases import number_of
 from workers.diagnosis.units import lasting
@@ -131,8 +131,10 @@ def _failure_of(view: GateView) -> str:
     failed = [one for one in view.rules if one.rule.verdict == Verdict.FAIL and one.rule.level == Level.FAIL]
     if failed and all(one.rule.max_value is not None for one in failed):
         return "The release is over its limit" if len(failed) == 1 else "The release is over its limits"
+    changed = [one.rule.metric for one in failed if one.rule.max_value is None]
+    how = "slower" if any(METRICS[metric].is_time for metric in changed) else "heavier"
     # Nothing was made slower that is not there yet.
-    return "The release is slower than its baseline" if view.addresses else "The release made it slower"
+    return f"The release is {how} than its baseline" if view.addresses else f"The release made it {how}"
 
 
 def headline_of_all(lines: Sequence[GateLine]) -> Headline:
@@ -266,4 +268,4 @@ def _note(rule: GateRule, found: RuleFound | None) -> str:
 
 
 def _signed(pct: float) -> str:
-    return f"{pct:+,.1f} %".replace("-", "\N{MINUS SIGN}")
+    return f"{signed(pct)} %"

@@ -86,6 +86,30 @@ def test_a_change_that_must_have_a_size_is_told_with_it() -> None:
     )
 
 
+def test_of_rules_that_only_warn_none_is_said_to_hold_that_does_not(world: World) -> None:
+    world.history()
+    first = AskedRule(metric="ttfb", max_change_pct=10, level="warn")
+    gate = world.play(world.ask(first, AskedRule(metric="total", max_value=9_000, level="warn")), lambda run: 1.5)
+    assert gate.verdict == "pass"
+    assert gate.summary.startswith("First byte +")
+    assert gate.summary.endswith("It only warns.")
+
+
+def test_what_is_no_time_does_not_become_slower() -> None:
+    rule = GateRule(metric="bytes", max_change_pct=10, verdict="fail")
+    told = rule_sentence(rule, a_finding(pct=Bounds(value=6.2, low=0.6, high=12.0)))
+    assert told.endswith("limit +10 %. It is surely more, by at least half of the limit.")
+
+
+def test_a_change_is_written_in_the_table_as_it_is_in_the_sentence(world: World) -> None:
+    world.history()
+    text = report(world, world.play(world.ask(), lambda run: 0.8))
+    (row,) = [line for line in text.splitlines() if line.startswith("| First byte")]
+    assert "| \N{MINUS SIGN}1" in row
+    assert "(\N{MINUS SIGN}1" in row
+    assert "-" not in row
+
+
 @pytest.mark.parametrize(("extra", "told"), [(1, "about 1 more run would decide."), (1_200, "about 1,200 more runs ")])
 def test_the_runs_that_would_decide_are_counted_in_words_that_fit_their_number(extra: int, told: str) -> None:
     assert told in undecided_sentence(replace(a_finding(), extra_runs_to_decide=extra))

@@ -189,6 +189,27 @@ def test_an_address_that_somebody_made_up_shows_the_newest(page: Client, world: 
     assert page.get(reverse("web:gates"), {"before": before}).status_code == 200
 
 
+def test_a_change_that_rounds_to_nothing_has_no_minus_on_the_page_either(page: Client, world: World) -> None:
+    world.history()
+    gate = world.play(world.ask())
+    rule = gate.rules.get()
+    assert rule.found is not None
+    gate.rules.update(found=rule.found | {"pct": {"value": -0.04, "low": -6.0, "high": 6.0}})
+    text = text_of(page, "gate", gate.public_id)
+    assert "<strong>+0.0 %</strong>" in text
+    assert "\N{MINUS SIGN}6.0 % to +6.0 %" in text
+
+
+def test_a_release_that_transfers_more_is_heavier_and_not_slower(page: Client, world: World) -> None:
+    world.history(bytes=100_000)
+    gate = world.play(world.ask(AskedRule(metric="bytes", max_change_pct=10)), lambda run: 1.0)
+    gate.rules.update(verdict="fail")
+    Gate.objects.update(verdict="fail")
+    text = text_of(page, "gate", gate.public_id)
+    assert "The release made it heavier" in text
+    assert "slower" not in text
+
+
 def test_the_interval_and_its_limit_lie_on_one_axis(world: World) -> None:
     world.history()
     gate = world.play(world.ask(TEN, AskedRule(metric="total", max_value=9_000)))
