@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from django.db.models import Q
+
 from backend.alerts.metrics import METRICS
 from backend.alerts.queries.earlier import disturbed
 from backend.fleet.models import Region
@@ -20,6 +22,7 @@ from backend.sites.queries import deploys_between
 MAX_SAMPLES = 3_000
 AT = "at"
 CONTENDED = "contended"
+VERSION = "config_version"
 # Beside the metrics, so that a failure can name the phase that grew.
 COLUMNS = (*dict.fromkeys(metric.column for metric in METRICS.values()), "send_us")
 _SAMPLES = f"""
@@ -34,8 +37,8 @@ ORDER BY place.region_id, run.scheduled_for
 """
 # So long before the release says what it was like already; where another one came within it, so long before that one.
 _LATELY = timedelta(hours=1)
-# Of each run what was measured, by column; under `AT` when, in Unix seconds, and under `CONTENDED` 1 for one that other
-# work of its agent's machine disturbed, where that is known.
+# Of each run what was measured, by column; under `AT` when, in Unix seconds, under `CONTENDED` 1 for one that other
+# work of its agent's machine disturbed, and under `VERSION` that of its monitor, where these are known.
 Samples = Mapping[str, Sequence[Mapping[str, float | None]]]
 
 
@@ -70,7 +73,7 @@ class _Sieve:
 def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
     """What the gate compares with. Three statements, and one for each monitor."""
     if gate.baseline_mode == BaselineMode.GATE:
-        return _of_gate(gate)
+        return _of_gate(gate, {monitor.pk: monitor for monitor in monitors})
     if gate.baseline_mode == BaselineMode.URL:
         return Baseline(by_monitor={})
     since, until = gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
@@ -111,13 +114,26 @@ def _made_at(run: Mapping[str, float | None]) -> datetime:
     return datetime.fromtimestamp(run[AT] or 0.0, UTC)
 
 
-def _of_gate(gate: Gate) -> Baseline:
+def _of_gate(gate: Gate, monitors: Mapping[int, Monitor]) -> Baseline:
+    """Only what the monitors measure, as they do now."""
     earlier: dict[int, dict[str, list[Mapping[str, float | None]]]] = defaultdict(lambda: defaultdict(list))
-    runs = GateRun.objects.filter(gate=gate.baseline_gate_id, state=RunState.MEASURED, discarded=False)
-    for run in runs.select_related("region").order_by("place"):
-        if run.region.code in gate.regions:
+    places = Q(monitor__in=list(monitors), region__code__in=gate.regions)
+    runs = GateRun.objects.filter(places, gate=gate.baseline_gate_id, state=RunState.MEASURED, discarded=False)
+    others = 0
+    for run in runs.select_related("region", "gate").order_by("place"):
+        if _is_as_now(run, monitors[run.monitor_id]):
             earlier[run.monitor_id][run.region.code].append(run.values)
-    return Baseline(by_monitor=earlier)
+        else:
+            others += 1
+    told = "1 run of the earlier gate is" if others == 1 else f"{others:,} runs of the earlier gate are"
+    warning = f"{told} left out: made at another address, or with other settings of the monitor."
+    return Baseline(by_monitor=earlier, warnings=(warning,) if others else ())
+
+
+def _is_as_now(run: GateRun, monitor: Monitor) -> bool:
+    """Whether a run of a gate measured the monitor's own address with its present settings."""
+    is_own = run.gate.url_of(monitor, run.side) == monitor.url
+    return is_own and run.values.get(VERSION, monitor.config_version) == monitor.config_version
 
 
 def _warnings(spans: Sequence[tuple[datetime, datetime]], dropped: int) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from backend.gates.baseline import COLUMNS, CONTENDED
+from backend.gates.baseline import COLUMNS, CONTENDED, VERSION
 from backend.gates.models import Gate, GateRun, RunState
 from backend.gates.rounds import Subject, Tally
 from backend.runs.models import Outcome, PendingRun, Run
@@ -77,7 +77,8 @@ def _settle(run: GateRun, ended: Run | None, *, is_alive: bool) -> bool:
         run.state, run.reason = RunState.NOTHING, "The network did not keep the numbers of the monitor's profile."
     elif ended.outcome == Outcome.MEASURED:
         run.state = RunState.MEASURED
-        run.values = {column: getattr(ended, column) for column in COLUMNS} | {CONTENDED: float(bool(ended.contended))}
+        beside = {CONTENDED: float(bool(ended.contended)), VERSION: ended.config_version}
+        run.values = {column: getattr(ended, column) for column in COLUMNS} | beside
     elif ended.outcome == Outcome.FAILED:
         run.state = RunState.NOTHING if ended.failure_blame == Blame.MONITOR else RunState.FAILED
         run.reason = (ended.failure_detail or "It failed.")[:1_000]
