@@ -65,3 +65,19 @@ def test_a_run_that_says_nothing_is_made_again_before_the_next_pair() -> None:
 def test_a_region_whose_runs_say_nothing_is_hopeless_in_the_end() -> None:
     assert not is_hopeless([Tally(nothing=3), Tally(counting=3)], PLAN)
     assert is_hopeless([Tally(counting=3), Tally(nothing=4)], PLAN)
+
+
+def test_a_look_is_complete_when_every_subject_has_its_runs() -> None:
+    assert not is_complete([Tally(counting=3), Tally(counting=2)], 3)
+    assert is_complete([Tally(counting=3), Tally(counting=4)], 3)
+
+
+def test_a_pair_that_was_begun_is_ended_before_another_that_was_delayed() -> None:
+    delayed = {(1, BEFORE): Tally(nothing=1), (1, AFTER): Tally()}
+    assert next_subject({**delayed, (2, BEFORE): Tally(discarded=1), (2, AFTER): Tally()}, PLAN, 1) == (2, AFTER)
+
+
+def test_a_region_that_should_make_many_runs_may_miss_as_many_before_it_is_given_up() -> None:
+    many = Plan(per_region=6, most=12, discard=1)
+    assert not is_hopeless([Tally(nothing=6)], many)
+    assert is_hopeless([Tally(), Tally(nothing=7)], many)
