@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from backend.analysis.baseline import LEAST_SPAN_S, fit
+from backend.analysis.baseline import fit
 from backend.analysis.clock_changes import same_hour
 from backend.analysis.gate_drift import at_its_end
 from backend.analysis.gate_estimate import Sides, logarithms
@@ -64,7 +64,7 @@ def _measured_at(series: Sequence[float | None], times: Sequence[float]) -> Floa
 
 def _at_this_hour(times: Floats, logs: Floats, at: float) -> Floats:
     """A region's history as it would be at this time of the day, by the day's wave in it."""
-    if logs.size < _LEAST_RUNS or times[-1] - times[0] < LEAST_SPAN_S:
+    if logs.size < _LEAST_RUNS:
         return logs
     normal = fit(times, logs)
     moved: Floats = logs + (normal.expected(at) - normal.expected_at(times))

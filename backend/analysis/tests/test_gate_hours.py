@@ -9,6 +9,8 @@ import pytest
 
 from backend.analysis.gate import judge
 from backend.analysis.gate_drift import at_its_end
+from backend.analysis.gate_estimate import sides
+from backend.analysis.gate_hours import of_this_hour
 from backend.analysis.gate_noise import noise_of
 from backend.analysis.gate_types import Comparison, Hours, Judged, Plan, Rule, Verdict
 from backend.analysis.noise import Floats
@@ -49,7 +51,13 @@ def quiet(at: float) -> float:
 
 
 def gate(
-    shape: Shape, *, slower: float = 1.0, knows_hours: bool = True, seed: int = 1, deploy: float = DEPLOY
+    shape: Shape,
+    *,
+    slower: float = 1.0,
+    knows_hours: bool = True,
+    seed: int = 1,
+    deploy: float = DEPLOY,
+    rule: Rule = RULE,
 ) -> Judged:
     rng = np.random.default_rng(seed)
     times = [float(at) for at in np.arange(deploy - DAY_S, deploy, EVERY_S)]
@@ -62,7 +70,7 @@ def gate(
     after = {region: [value and value * slower for value in series] for region, series in fresh.items()}
     lately = {region: series[-12:] for region, series in history.items()}
     hours = Hours(times=dict.fromkeys(REGIONS, times), at=fresh_at[RUNS // 2], lately=lately) if knows_hours else None
-    return judge([Comparison(rule=RULE, history=history, fresh=after, hours=hours)], Plan(confidence=0.95)).rules[0]
+    return judge([Comparison(rule=rule, history=history, fresh=after, hours=hours)], Plan(confidence=0.95)).rules[0]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -131,6 +139,49 @@ def test_what_became_slower_before_the_release_is_not_its_doing(since_h: float, 
     )
 
 
+def at_hour(times: Floats, logs: Floats, at: float) -> Floats:
+    """The history of one region, of which some runs lack the metric, as it would be at an instant."""
+    values = [None if place % 7 == 3 else float(np.exp(value)) for place, value in enumerate(logs)]
+    comparison = Comparison(
+        rule=RULE, history={"fra": values}, fresh={"fra": [200.0] * 3}, hours=Hours(times={"fra": list(times)}, at=at)
+    )
+    both = sides(comparison.history, comparison.fresh, offset=0.0, least_fresh=3, least_history=10)
+    (moved,) = of_this_hour(comparison, both, offset=0.0)[0].history
+    return moved
+
+
+@pytest.mark.parametrize(("count", "hours", "is_moved"), [(60, 24.0, True), (46, 24.0, False), (60, 20.0, False)])
+def test_of_few_runs_or_less_than_a_day_no_wave_is_known(count: int, hours: float, is_moved: bool) -> None:
+    times = DEPLOY - np.linspace(hours, 0.1, count) * HOUR_S
+    wave = np.array([5 + busy_at_two(at) for at in times])
+    moved = at_hour(times, wave, DEPLOY)
+    left = np.delete(wave, np.arange(3, count, 7))
+    assert np.array_equal(moved, left) is not is_moved
+    if is_moved:
+        # Each run goes by its own time, also where runs before it lack the metric.
+        assert moved == pytest.approx(np.full(moved.size, 5 + busy_at_two(DEPLOY)), abs=0.01)
+
+
+def test_what_came_hours_from_this_time_of_the_day_excuses_nothing() -> None:
+    """Of the day before only a job is known that ended two hours before this time of the day."""
+    times = [DEPLOY - DAY_S - 3 * HOUR_S + 600 * place for place in range(6)]
+    times += [DEPLOY - 20 * HOUR_S + 600 * place for place in range(118)]
+    history: list[float | None] = [400.0 + place % 5 if place < 6 else 200.0 + place % 7 for place in range(124)]
+    fresh: list[float | None] = [300.0 + place for place in range(12)]
+    hours = Hours(times={"fra": times}, at=DEPLOY)
+    comparison = Comparison(rule=RULE, history={"fra": history}, fresh={"fra": fresh}, hours=hours)
+    assert judge([comparison], Plan(confidence=0.95)).rules[0].verdict is Verdict.FAIL
+
+
+def test_what_became_no_slower_needs_no_excuse() -> None:
+    """As open as it is, since half a per cent is too little to see."""
+    result = gate(quiet, slower=0.99, rule=Rule(metric="ttfb_ms", max_change_pct=0.5))
+    assert result.found is not None
+    assert result.found.pct is not None
+    assert result.found.pct.value < 0
+    assert (result.verdict, result.reason) == (Verdict.INCONCLUSIVE, "")
+
+
 @pytest.mark.parametrize("shape", [slower_all_day, quicker_all_day, slower_all_day_and_busy_at_two])
 @pytest.mark.parametrize("seed", range(8))
 def test_a_site_that_drifts_all_day_is_held_against_what_it_had_come_to(shape: Shape, seed: int) -> None:
@@ -145,13 +196,13 @@ def test_a_site_that_drifts_all_day_is_held_against_what_it_had_come_to(shape: S
 def along(hours: float) -> tuple[list[Floats], list[Floats]]:
     """The times and logarithms of two regions that drift by a tenth a day, a run each ten minutes."""
     times: list[Floats] = [DEPLOY + np.arange(0.0, hours * HOUR_S, 600.0) + delay for delay in (0, 300)]
-    return times, [made * 0.1 / DAY_S + level for made, level in zip(times, (5.0, 6.0), strict=True)]
+    return times, [(made - DEPLOY) * 0.1 / DAY_S + level for made, level in zip(times, (5.0, 6.0), strict=True)]
 
 
 def test_a_drift_goes_no_further_than_the_newest_run() -> None:
     times, history = along(24)
     first, second = at_its_end(times, history)
-    assert first == pytest.approx(np.full(first.size, 5 + times[1][-1] * 0.1 / DAY_S))
+    assert first == pytest.approx(np.full(first.size, 5 + (times[1][-1] - DEPLOY) * 0.1 / DAY_S))
     assert second == pytest.approx(first + 1)
 
 
@@ -166,6 +217,27 @@ def test_a_few_runs_that_lie_a_day_apart_show_no_drift() -> None:
     times, history = along(24)
     ends = [[np.concatenate((series[:10], series[-10:])) for series in side] for side in (times, history)]
     assert np.array_equal(at_its_end(*ends)[0], ends[1][0])
+
+
+def drifts_seen(lasting_h: float) -> int:
+    """Of a hundred days of a site that wanders, and keeps where it is for about so long, how many have a drift."""
+    times, _ = along(24)
+    count = 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        kept = exp(-600 / HOUR_S / lasting_h)
+        level = [rng.normal()]
+        for _ in range(times[0].size - 1):
+            level.append(kept * level[-1] + (1 - kept**2) ** 0.5 * rng.normal())
+        history = [5 + 0.1 * np.array(level) + rng.normal(0, 0.03, times[0].size) for _ in times]
+        count += not np.array_equal(at_its_end(times, history)[0], history[0])
+    return count
+
+
+@pytest.mark.parametrize(("lasting_h", "most"), [(0.1, 6), (3, 10)])
+def test_what_wanders_for_hours_is_seldom_taken_for_a_drift(lasting_h: float, most: int) -> None:
+    """By how much hours scatter alone, and not by what hours in a row share, there would be 19 in a hundred."""
+    assert drifts_seen(lasting_h) <= most
 
 
 @pytest.mark.parametrize("since_h", [2, 8, 16, 22])

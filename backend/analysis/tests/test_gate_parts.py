@@ -1,0 +1,100 @@
+"""What single numbers of a gate's verdict stand for, and what several rules are to each other."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from backend.analysis.gate import judge
+from backend.analysis.gate_types import Comparison, Found, Judged, Plan, Rule, Verdict
+from backend.analysis.tests.test_gate import PLAN, REGIONS, TEN, compare, evenly, judged
+
+WARNS = Rule(metric="ttfb_ms", max_change_pct=10, decides=False)
+
+
+def found_in(result: Judged) -> Found:
+    assert result.found is not None
+    return result.found
+
+
+def low_of(result: Judged) -> float:
+    found = found_in(result)
+    assert found.pct is not None
+    return found.pct.low
+
+
+def test_rules_that_only_warn_make_no_other_surer() -> None:
+    alone = judged(compare())
+    beside = judge([compare(), compare(after=300, rule=WARNS), compare(rule=WARNS)], PLAN).rules
+    assert low_of(beside[0]) == low_of(alone)
+    # Nor do they need to be surer themselves.
+    assert low_of(beside[2]) == low_of(alone)
+
+
+def test_a_rule_that_is_surely_broken_leaves_its_room_to_the_others() -> None:
+    alone, among_two = judged(compare()), judge([compare(), compare()], PLAN).rules[0]
+    assert low_of(among_two) < low_of(alone)
+    for broken in (1, 2):
+        rules = judge([compare(), *[compare(after=300)] * broken], PLAN).rules
+        assert low_of(rules[0]) == low_of(alone)
+    two_left = judge([compare(), compare(after=300), compare()], PLAN).rules
+    assert low_of(two_left[0]) == low_of(among_two)
+
+
+def test_a_rule_that_is_nearly_broken_leaves_no_room() -> None:
+    """By chance it is as slow in 4 gates of 100: alone it would fail, and beside another it may not."""
+    plan = Plan(confidence=0.95)
+    assert low_of(judged(compare(after=204), plan)) > 0
+    rules = judge([compare(after=204), compare()], plan).rules
+    assert low_of(rules[0]) < 0
+    assert low_of(rules[1]) == low_of(judge([compare(), compare()], plan).rules[0])
+
+
+def test_the_surest_rule_is_asked_first_and_not_that_with_the_largest_change() -> None:
+    """The restless one is 30 % slower and may be by chance; the quiet one is surely 10 % slower."""
+    rules = judge([compare(after=230, runs=3, cv=0.4), compare(after=220, cv=0.02)], PLAN).rules
+    assert [rule.verdict for rule in rules] == [Verdict.INCONCLUSIVE, Verdict.FAIL]
+    assert low_of(rules[0]) == low_of(judged(compare(after=230, runs=3, cv=0.4)))
+
+
+@pytest.mark.parametrize("after", [185, 206, 212])
+def test_the_p_value_is_the_doubt_at_which_the_bound_would_reach_nothing(after: float) -> None:
+    comparison = compare(after=after)
+    p_value = found_in(judged(comparison, Plan(confidence=0.95))).p_value
+    if after < 200:
+        assert p_value > 0.5
+    else:
+        assert low_of(judged(comparison, Plan(confidence=1 - p_value))) == pytest.approx(0, abs=0.05)
+
+
+def test_a_greatest_value_has_no_limit_of_a_change_and_no_changes_of_regions() -> None:
+    found = found_in(judged(compare(rule=Rule(metric="ttfb_ms", max_value=300))))
+    assert (found.limit_pct, found.regions) == (None, ())
+
+
+@pytest.mark.parametrize(("after", "verdict"), [(258, "inconclusive"), (282, "fail")])
+def test_less_than_half_of_a_wide_limit_is_no_failure_however_sure(after: float, verdict: str) -> None:
+    result = judged(compare(after=after, rule=Rule(metric="ttfb_ms", max_change_pct=100), runs=3, cv=0.35))
+    found = found_in(result)
+    assert found.pct is not None
+    assert 0 < found.pct.low < 100 < found.pct.high
+    assert result.verdict == verdict
+
+
+def slower_by(share: float, runs: int) -> dict[str, Sequence[float | None]]:
+    return {
+        region: [value and value * (1 + share) for value in values] for region, values in evenly(runs, 0.22).items()
+    }
+
+
+def test_the_runs_that_it_asks_for_of_a_slower_site_show_that_it_is() -> None:
+    plan = Plan(confidence=0.95)
+    few = judged(Comparison(rule=TEN, history=evenly(200, 0.22), fresh=slower_by(0.12, 4)), plan)
+    assert few.verdict is Verdict.INCONCLUSIVE
+    extra = found_in(few).extra_runs_to_decide
+    assert extra is not None
+    assert 3 <= extra < 60
+    enough = 5 + extra // len(REGIONS)
+    more = Comparison(rule=TEN, history=evenly(200, 0.22), fresh=slower_by(0.12, enough))
+    assert judged(more, plan).verdict is Verdict.FAIL
+    assert judged(replace(more, fresh=slower_by(0.12, 5)), plan).verdict is Verdict.INCONCLUSIVE
