@@ -61,11 +61,28 @@ def test_only_so_many_hosts_are_kept_and_values_are_cut() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "kept"),
+    [(("MISS", "HIT", "Hit from elsewhere"), "HIT"), (("HIT", "MISS"), "HIT"), (("MISS", "EXPIRED"), "MISS")],
+)
+def test_of_what_a_cache_said_to_several_requests_the_first_hit_is_kept_else_the_first(
+    said: tuple[str, ...], kept: str
+) -> None:
+    rows = tuple(
+        request(n, f"https://cdn.example/{n}.js", response_headers=(Header(name="X-Cache", value=value),))
+        for n, value in enumerate(said, start=1)
+    )
+    (host,) = hosts_seen([Waterfall(requests=rows, connections=())])
+    assert host.headers == (("x-cache", kept),)
+
+
+@pytest.mark.parametrize(
     ("url", "expected"),
     [
         ("wss://Live.example/socket", "live.example"),
         ("https://[2001:db8::1]/", "2001:db8::1"),
         ("https:///path", None),
+        ("ftp://files.example/", None),
+        ("https://sh\u200bop.example/", None),
         ("about:blank", None),
         (f"https://{'a' * 300}/", None),
     ],
