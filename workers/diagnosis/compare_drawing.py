@@ -188,10 +188,8 @@ def _split(parts: Parts) -> str:
 
 
 def _reasons(verdict: PairVerdict, canvas: Canvas) -> list[list[str]]:
-    told = [reason for reason in verdict.reasons if reason.difference_us is not None][:_MAX_REASONS]
-    return [
-        hanging(f"{signed_ms(reason.difference_us or 0):>{_VALUE_COLUMNS}}  ", reason.text, canvas) for reason in told
-    ]
+    told = verdict.reasons[:_MAX_REASONS]
+    return [hanging(f"{signed_ms(reason.difference_us):>{_VALUE_COLUMNS}}  ", reason.text, canvas) for reason in told]
 
 
 def _legend(canvas: Canvas) -> str:

@@ -32,14 +32,11 @@ _PHASE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """One cause. `difference_us` is its share, a minus b: positive means that it makes leg a slower.
-
-    None where a share cannot be told.
-    """
+    """One cause. `difference_us` is its share, a minus b: positive means that it makes leg a slower."""
 
     id: str
     text: str
-    difference_us: int | None
+    difference_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,27 +96,27 @@ def mean_reasons(by_region: Mapping[str, Sequence[Reason]], difference_us: int) 
 def _share(reason: Reason) -> str:
     """What its share is of: a wait has one cause here and another there, and either leg may close connections."""
     if reason.id == _NOT_REUSED:
-        return f"{reason.id} {(reason.difference_us or 0) > 0}"
+        return f"{reason.id} {reason.difference_us > 0}"
     return _PHASE.get(reason.id, reason.id)
 
 
 def _mean(told: Sequence[tuple[str, Reason]], regions: int) -> Reason:
-    mean_us = round(sum(reason.difference_us or 0 for _, reason in told) / regions)
-    region, most = max(told, key=lambda one: (one[1].difference_us or 0) * (1 if mean_us > 0 else -1))
+    mean_us = round(sum(reason.difference_us for _, reason in told) / regions)
+    region, most = max(told, key=lambda one: one[1].difference_us * (1 if mean_us > 0 else -1))
     text = most.text if regions == 1 else f"{region}: {most.text}"
     return Reason(id=most.id, text=text, difference_us=mean_us)
 
 
 def _telling(reasons: Iterable[Reason], difference_us: float) -> tuple[Reason, ...]:
     least_us = max(_MIN_US, _MIN_SHARE * abs(difference_us))
-    found = [reason for reason in reasons if abs(reason.difference_us or 0) >= least_us]
-    return tuple(sorted(found, key=lambda reason: -(reason.difference_us or 0) * (1 if difference_us > 0 else -1)))
+    found = [reason for reason in reasons if abs(reason.difference_us) >= least_us]
+    return tuple(sorted(found, key=lambda reason: -reason.difference_us * (1 if difference_us > 0 else -1)))
 
 
 def leading(reasons: tuple[Reason, ...], difference_us: int) -> Reason | None:
     """The main reason: the first share of the difference that acts in its direction."""
     shares = (one for one in reasons if one.id != _NOT_REUSED)
-    return next((one for one in shares if (one.difference_us or 0) * difference_us > 0), None)
+    return next((one for one in shares if one.difference_us * difference_us > 0), None)
 
 
 def _all(evidence: Evidence) -> Iterator[Reason]:

@@ -45,7 +45,7 @@ class PhasesMs(Out):
 class ReasonOfPair(Out):
     id: str
     text: str
-    ms: Ms | None
+    ms: Ms
 
 
 class WarningOfPair(Out):
@@ -151,7 +151,7 @@ def _verdict(found: PairVerdict) -> VerdictOfPairs:
         margin_ms=milliseconds(found.margin_us),
         by_phase_ms=None if found.by_phase is None else _phases(found.by_phase),
         main_reason=None if main is None else main.id,
-        reasons=[ReasonOfPair(id=one.id, text=one.text, ms=milliseconds(one.difference_us)) for one in found.reasons],
+        reasons=[ReasonOfPair(id=one.id, text=one.text, ms=_ms(one.difference_us)) for one in found.reasons],
         warnings=[WarningOfPair(id=one.id, text=one.text) for one in found.warnings],
         cdn=_leg(found.a),
         origin=_leg(found.b),

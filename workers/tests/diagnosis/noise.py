@@ -50,7 +50,7 @@ def _jittered(one: LegSample, random: Random) -> LegSample:
 
 
 def reasons(verdict: PairVerdict) -> dict[str, float]:
-    return {reason.id: (reason.difference_us or 0) / 1000 for reason in verdict.reasons}
+    return {reason.id: reason.difference_us / 1000 for reason in verdict.reasons}
 
 
 def warnings(verdict: PairVerdict) -> set[str]:

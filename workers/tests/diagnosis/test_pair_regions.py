@@ -38,7 +38,7 @@ def test_several_regions_have_a_reason_together() -> None:
     """The mean of its shares, in the words of the region where it weighs most."""
     apart = {"fra": region(-25_000), "sin": region(-9_000)}
     both = overall(apart)
-    shares = [one.main_reason.difference_us or 0 for one in apart.values() if one.main_reason]
+    shares = [one.main_reason.difference_us for one in apart.values() if one.main_reason]
     assert both.main_reason is not None
     assert both.main_reason.id == apart["fra"].reasons[0].id
     assert both.main_reason.difference_us == pytest.approx(sum(shares) / 2, abs=1)

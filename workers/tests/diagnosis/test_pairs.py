@@ -162,7 +162,7 @@ def test_the_phases_add_up_to_the_estimate_whatever_was_measured(pairs: Sequence
         b=verdict.b,
         names=CDN_AND_ORIGIN,
     )
-    explained = [reason.difference_us or 0 for reason in reasons_of(everything)]
+    explained = [reason.difference_us for reason in reasons_of(everything)]
     left = verdict.difference.estimate_us - sum(explained)
     assert abs(left) <= 6 * max(500, 0.05 * abs(verdict.difference.estimate_us)) + 1
 

@@ -57,7 +57,7 @@ def test_a_near_server_that_thinks_and_one_that_is_far_are_each_told_with_what_t
 
 
 def _costs_ms(verdict: PairVerdict) -> dict[str, float]:
-    return {reason.id: (reason.difference_us or 0) / 1000 for reason in verdict.reasons}
+    return {reason.id: reason.difference_us / 1000 for reason in verdict.reasons}
 
 
 def _pairs(lab: Lab, cdn: str, origin: PairTarget) -> list[PairRun]:
