@@ -18,6 +18,7 @@ from backend.gates.rounds import Subject, Tally, is_complete, is_discarded, is_h
 from backend.runs.actions import RunsError, request_runs
 from backend.runs.models import Trigger
 from backend.sites.models import Monitor
+from workers.diagnosis.units import lasting
 
 log = logging.getLogger(__name__)
 
@@ -94,9 +95,9 @@ def _withheld(step: _Step) -> Iterator[str]:
 
 def _too_few(gate: Gate, monitor: Monitor, baseline: Baseline) -> str:
     since, until = gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
-    hours = (until - since).total_seconds() / 3_600
+    within = lasting((until - since).total_seconds())
     sentence = (
-        f"Only {baseline.count(monitor.pk):,} scheduled runs of the {monitor.kind} in the {hours:g} h before the "
+        f"Only {baseline.count(monitor.pk):,} scheduled runs of the {monitor.kind} in the {within} before the "
         f"release, with its present settings, can be compared with; {gate.min_samples:,} are needed."
     )
     return f"{sentence} {' '.join(baseline.warnings)}".strip()

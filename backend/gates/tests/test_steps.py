@@ -122,6 +122,12 @@ def test_without_enough_history_nothing_is_measured_and_it_says_what_is_missing(
     assert not gate.runs.exists()
 
 
+@pytest.mark.parametrize(("minutes", "told"), [(100, "100 min"), (24 * 60, "24 h"), (7 * 24 * 60, "7 days")])
+def test_how_long_history_is_looked_at_is_told_in_whole_units(world: World, minutes: int, told: str) -> None:
+    gate = world.play(world.ask(baseline=Baseline(window=timedelta(minutes=minutes))))
+    assert f" in the {told} before the release, " in gate.summary
+
+
 def test_runs_that_somebody_asked_for_and_those_of_other_settings_are_no_history(world: World) -> None:
     world.history(trigger="gate")
     world.history(trigger="confirm")
