@@ -115,7 +115,7 @@ def get_comparison(request: ApiRequest, pairing_id: UUID, range: Literal["24h", 
     found = queries.comparison_of(pairing, usable_regions(request.caller.organisation), window)
     return Comparison(
         pairing_id=pairing.public_id,
-        since=max(window.since, pairing.compared_from),
+        since=found.since,
         until=window.until,
         cold=_verdict(found.cold),
         reused=_verdict(found.reused),

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from backend.compare.models import Pairing
@@ -46,6 +46,11 @@ class Comparison:
     regions: tuple[RegionComparison, ...]
     cold: PairVerdict
     reused: PairVerdict
+
+    @property
+    def since(self) -> datetime:
+        """From when on pairs count: what was measured before the pairing was as it is was another comparison."""
+        return max(self.window.since, self.pairing.compared_from)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

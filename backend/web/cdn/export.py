@@ -49,7 +49,7 @@ def document_of(comparison: Comparison) -> dict[str, Any]:
     asked = Asked(a=pairing.monitor.url, b=pairing.other.url, names=CDN_AND_ORIGIN)
     return {
         "pairing": {"id": str(pairing.public_id), "name": pairing.name},
-        "since": comparison.window.since.isoformat(),
+        "since": comparison.since.isoformat(),
         "until": comparison.window.until.isoformat(),
         "verdict": comparison.cold.verdict.value,
         "sentence": comparison.cold.sentence,

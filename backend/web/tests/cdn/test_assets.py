@@ -8,6 +8,7 @@ from io import StringIO
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from backend.cast import Member
@@ -232,6 +233,16 @@ def test_the_table_is_exported_for_spreadsheets_and_programs(client: Client, wor
     assert document["regions"][0]["schema"] == "firstbyte.compare/1"
     assert (document["regions"][0]["findings"], document["regions"][0]["not_judged"]) == ([], [])
     assert client.get(reverse("web:cdn_export", args=[world.site.public_id, "xml"])).status_code == 404
+
+
+@pytest.mark.django_db
+def test_an_export_begins_where_the_comparison_does(client: Client, world: World) -> None:
+    """What was measured before was another one, and is in no number."""
+    pairing = make_pairing(world.site)
+    began = timezone.now() - timedelta(hours=2)
+    Pairing.objects.filter(pk=pairing.pk).update(compared_from=began)
+    document = json.loads(client.get(reverse("web:cdn_export", args=[world.site.public_id, "json"])).content)
+    assert document["since"] == began.isoformat()
 
 
 @pytest.mark.django_db

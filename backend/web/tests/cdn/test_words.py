@@ -149,9 +149,8 @@ def test_where_nothing_was_measured_the_axis_has_no_length_to_tell() -> None:
 
 def test_a_cell_that_a_spreadsheet_would_take_for_a_formula_is_text() -> None:
     evil = replace(FASTER, region=Region(code="=cmd", name="Evil"))
-    pairing = Pairing(
-        name="a", monitor=Monitor(url="https://a.example/", pair={"url": "https://b.example/", "address": None})
-    )
+    monitor = Monitor(url="https://a.example/", pair={"url": "https://b.example/", "address": None})
+    pairing = Pairing(name="a", monitor=monitor, compared_from=NOW)
     window = Window(since=NOW, until=NOW)
     comparison = Comparison(pairing=pairing, window=window, regions=(evil,), cold=evil.cold, reused=evil.reused)
     assert "\r\n'=cmd,cold," in csv_of(comparison)
