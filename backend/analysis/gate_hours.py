@@ -86,7 +86,10 @@ def _hour_before(regions: Sequence[str], lately: Mapping[str, Floats]) -> list[F
 
 
 def _surely_above(chosen: Sequence[Floats], history: Sequence[Floats]) -> float:
-    """By how much chosen runs surely lay above all of history, over the regions that have enough; 0: they did not."""
+    """By how much chosen runs surely lay above all of history, over the regions that have enough, or where none has
+    over all together; 0: they did not."""
+    if all(some.size < _NEAREST for some in chosen):
+        chosen, history = [_together(chosen, history)], [_together(history, history)]
     levels, variance = [], 0.0
     for some, logs in zip(chosen, history, strict=True):
         if some.size >= _NEAREST:
@@ -96,6 +99,11 @@ def _surely_above(chosen: Sequence[Floats], history: Sequence[Floats]) -> float:
         return 0.0
     level, error = float(np.mean(levels)), variance**0.5 / len(levels)
     return level if level > _SURELY * error else 0.0
+
+
+def _together(chosen: Sequence[Floats], history: Sequence[Floats]) -> Floats:
+    """How far runs of all regions lie from the middle of their own."""
+    return np.concatenate([some - median(logs) for some, logs in zip(chosen, history, strict=True)])
 
 
 def _scatter_of_rows(logs: Floats, length: int) -> float:

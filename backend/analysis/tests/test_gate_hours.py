@@ -58,9 +58,10 @@ def gate(
     seed: int = 1,
     deploy: float = DEPLOY,
     rule: Rule = RULE,
+    every_s: float = EVERY_S,
 ) -> Judged:
     rng = np.random.default_rng(seed)
-    times = [float(at) for at in np.arange(deploy - DAY_S, deploy, EVERY_S)]
+    times = [float(at) for at in np.arange(deploy - DAY_S, deploy, every_s)]
     fresh_at = [deploy + 30 + 5 * place for place in range(RUNS)]
 
     def measured(instants: Sequence[float]) -> dict[str, Sequence[float | None]]:
@@ -68,7 +69,7 @@ def gate(
 
     history, fresh = measured(times), measured(fresh_at)
     after = {region: [value and value * slower for value in series] for region, series in fresh.items()}
-    lately = {region: series[-12:] for region, series in history.items()}
+    lately = {region: series[-int(HOUR_S / every_s) :] for region, series in history.items()}
     hours = Hours(times=dict.fromkeys(REGIONS, times), at=fresh_at[RUNS // 2], lately=lately) if knows_hours else None
     return judge([Comparison(rule=rule, history=history, fresh=after, hours=hours)], Plan(confidence=0.95)).rules[0]
 
@@ -246,6 +247,25 @@ def test_a_step_within_the_day_is_no_drift(since_h: float) -> None:
     stepped = [np.where(made > times[1][-1] - since_h * HOUR_S, 5.3, 5.0) for made in times]
     noisy = [logs + 0.02 * np.random.default_rng(place).normal(size=logs.size) for place, logs in enumerate(stepped)]
     assert np.array_equal(at_its_end(times, noisy)[0], noisy[0])
+
+
+@pytest.mark.parametrize("every_s", [1_800, 3_600])
+@pytest.mark.parametrize("seed", range(6))
+def test_of_what_is_measured_seldom_regions_tell_together_what_was_before_the_release(
+    seed: int, every_s: float
+) -> None:
+    """Three regions have six runs in that hour, or three."""
+
+    def since_two_hours(at: float) -> float:
+        return log(1.5) if at >= DEPLOY - 2 * HOUR_S else 0.0
+
+    result = gate(since_two_hours, seed=seed, every_s=every_s)
+    assert (result.verdict, result.reason) == (
+        Verdict.INCONCLUSIVE,
+        "It was as slow in the hour before the release.",
+    )
+    assert gate(since_two_hours, slower=1.8, seed=seed, every_s=every_s).verdict is Verdict.FAIL
+    assert gate(quiet, slower=1.3, seed=seed, every_s=every_s).verdict is Verdict.FAIL
 
 
 @pytest.mark.parametrize("since_h", [1.2, 2])
