@@ -11,6 +11,7 @@ from workers.diagnosis.page_paths import may_be_a_picture, may_make, shows_nothi
 from workers.diagnosis.page_rendering import FILES_NAMED, named
 from workers.diagnosis.spans import covered_us
 from workers.measurement.finding import FindingId
+from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request, ResourceType
 
@@ -57,7 +58,12 @@ def _made_paint_us(case: PageCase) -> int | None:
     page, vitals = case.page, case.page.vitals
     if page.text_made and vitals.lcp_us is not None and vitals.lcp_url is None:
         return vitals.lcp_us
-    return vitals.fcp_us if page.body_from is not None and shows_nothing(page) else None
+    return vitals.fcp_us if _is_empty(page) else None
+
+
+def _is_empty(page: PageMeasurement) -> bool:
+    """Whether the document was read and shows nothing."""
+    return page.body_from is not None and shows_nothing(page)
 
 
 def _free_us(case: PageCase) -> int | None:
@@ -68,7 +74,7 @@ def _free_us(case: PageCase) -> int | None:
     end_us = None if document is None else document.timing.end_us
     if page.vitals.fcp_us is None or end_us is None or end_us > page.vitals.fcp_us:
         return None
-    if page.body_from is not None and shows_nothing(page):
+    if _is_empty(page):
         return _run_us(case, worked_until_us(page, case.paint.ready_us))
     return page.vitals.fcp_us
 
@@ -95,7 +101,7 @@ def _leave_to_largest(case: PageCase, shown_us: int, data_us: int, saving_us: in
 def _is_strangers(case: PageCase, last: Request) -> bool:
     """Whether somebody else's script put the largest text beside what the document shows, as those that ask for consent
     do: no document would hold it."""
-    return not shows_nothing(case.page) and case.is_third_party(last)
+    return not _is_empty(case.page) and case.is_third_party(last)
 
 
 def _end_us(row: Request) -> int:
