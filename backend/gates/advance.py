@@ -98,7 +98,7 @@ def _too_few(gate: Gate, monitor: Monitor, baseline: Baseline) -> str:
     within = lasting((until - since).total_seconds())
     sentence = (
         f"Only {baseline.count(monitor.pk):,} scheduled runs of the {monitor.kind} in the {within} before the "
-        f"release, with its present settings, can be compared with; {gate.min_samples:,} are needed."
+        f"release measured what it measures now; {gate.min_samples:,} are needed."
     )
     return f"{sentence} {' '.join(baseline.warnings)}".strip()
 

@@ -4,7 +4,7 @@ Where addresses are compared, both sides are the gate's own runs, and there is n
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
@@ -16,7 +16,7 @@ from backend.fleet.models import Region
 from backend.gates.models import BaselineMode, Gate, GateRun, RunState
 from backend.runs.sql import COMPARABLE, fetch
 from backend.sites.models import Monitor
-from backend.sites.queries import deploys_between
+from backend.sites.queries import deploys_between, versions_alike
 
 # The newest of each monitor and region: a day at one a minute, twice over.
 MAX_SAMPLES = 3_000
@@ -30,7 +30,7 @@ SELECT place.region_id, run.scheduled_for, {", ".join(f"run.{column}" for column
 FROM unnest(%(regions)s::bigint[]) AS place (region_id), LATERAL (
     SELECT * FROM runs_run WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id
         AND scheduled_for >= %(since)s AND scheduled_for < %(until)s AND outcome = 'measured' AND trigger = 'schedule'
-        AND config_version = %(config_version)s AND {COMPARABLE}
+        AND config_version = ANY(%(versions)s) AND {COMPARABLE}
     ORDER BY scheduled_for DESC LIMIT {MAX_SAMPLES}
 ) run
 ORDER BY place.region_id, run.scheduled_for
@@ -71,7 +71,7 @@ class _Sieve:
 
 
 def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
-    """What the gate compares with. Three statements, and one for each monitor."""
+    """What the gate compares with. Four statements, and one for each monitor."""
     if gate.baseline_mode == BaselineMode.GATE:
         return _of_gate(gate, {monitor.pk: monitor for monitor in monitors})
     if gate.baseline_mode == BaselineMode.URL:
@@ -80,7 +80,8 @@ def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
     spans = disturbed(gate.site_id, since, until)
     sieve = _Sieve(spans)
     regions = dict(Region.objects.filter(code__in=gate.regions).values_list("pk", "code"))
-    measured = {monitor.pk: _measured(monitor, regions, (since, until)) for monitor in monitors}
+    versions = versions_alike(monitors)
+    measured = {pk: _measured(pk, alike, regions, (since, until)) for pk, alike in versions.items()}
     earlier = deploys_between(gate.site, until - _LATELY, until)
     begun = min([until, *(deploy.at for deploy in earlier)])
     return Baseline(
@@ -90,13 +91,15 @@ def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
     )
 
 
-def _measured(monitor: Monitor, regions: Mapping[int, str], span: tuple[datetime, datetime]) -> Samples:
+def _measured(
+    monitor: int, versions: Collection[int], regions: Mapping[int, str], span: tuple[datetime, datetime]
+) -> Samples:
     parameters = {
         "regions": list(regions),
-        "monitor": monitor.pk,
+        "monitor": monitor,
         "since": span[0],
         "until": span[1],
-        "config_version": monitor.config_version,
+        "versions": list(versions),
     }
     samples: dict[str, list[Mapping[str, float | None]]] = defaultdict(list)
     for region, at, *values in fetch(_SAMPLES, parameters):
@@ -119,9 +122,9 @@ def _of_gate(gate: Gate, monitors: Mapping[int, Monitor]) -> Baseline:
     earlier: dict[int, dict[str, list[Mapping[str, float | None]]]] = defaultdict(lambda: defaultdict(list))
     places = Q(monitor__in=list(monitors), region__code__in=gate.regions)
     runs = GateRun.objects.filter(places, gate=gate.baseline_gate_id, state=RunState.MEASURED, discarded=False)
-    others = 0
+    versions, others = versions_alike(monitors.values()), 0
     for run in runs.select_related("region", "gate").order_by("place"):
-        if _is_as_now(run, monitors[run.monitor_id]):
+        if _is_as_now(run, monitors[run.monitor_id], versions[run.monitor_id]):
             earlier[run.monitor_id][run.region.code].append(run.values)
         else:
             others += 1
@@ -130,10 +133,10 @@ def _of_gate(gate: Gate, monitors: Mapping[int, Monitor]) -> Baseline:
     return Baseline(by_monitor=earlier, warnings=(warning,) if others else ())
 
 
-def _is_as_now(run: GateRun, monitor: Monitor) -> bool:
-    """Whether a run of a gate measured the monitor's own address with its present settings."""
+def _is_as_now(run: GateRun, monitor: Monitor, versions: Collection[int]) -> bool:
+    """Whether a run of a gate measured the monitor's own address as it does now."""
     is_own = run.gate.url_of(monitor, run.side) == monitor.url
-    return is_own and run.values.get(VERSION, monitor.config_version) == monitor.config_version
+    return is_own and run.values.get(VERSION, monitor.config_version) in versions
 
 
 def _warnings(spans: Sequence[tuple[datetime, datetime]], dropped: int) -> tuple[str, ...]:

@@ -48,7 +48,7 @@ def create_draft(*, actor: User | None, organisation: Organisation, url: str) ->
         organisation=organisation, name=target.host[:MAX_NAME_CHARS], url=target.page_url, created_by=actor
     )
     monitors = Monitor.objects.bulk_create(_new_monitor(site, kind) for kind in (Kind.PROBE, Kind.PAGE))
-    _keep_addresses(monitors)
+    _keep_versions(monitors)
     record("create_draft", site, actor=actor, organisation=organisation, url=site.url)
     return site
 
@@ -85,7 +85,7 @@ def add_pair(*, actor: User | None, site: Site, settings: MonitorSettings) -> Mo
     monitor = Monitor(site=site, kind=settings.kind.value)
     _apply(monitor, settings)
     monitor.save()
-    _keep_addresses([monitor])
+    _keep_versions([monitor])
     record("add_monitor", monitor, actor=actor, organisation=site.organisation, kind=monitor.kind, url=monitor.url)
     return monitor
 
@@ -115,7 +115,7 @@ def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSet
     monitor.manner_version += int(asks_otherwise(before, after))
     monitor.due_since = timezone.now()
     monitor.save()
-    _keep_addresses([monitor])
+    _keep_versions([monitor])
     moved = account(replace(settings, url=after.url), before)
     detail = _named(monitor) | {"changed": changed} | ({"moved": moved} if moved else {})
     record("change_monitor", monitor, actor=actor, organisation=monitor.site.organisation, **detail)
@@ -197,10 +197,18 @@ def _new_monitor(site: Site, kind: Kind) -> Monitor:
     return monitor
 
 
-def _keep_addresses(monitors: Iterable[Monitor]) -> None:
+def _keep_versions(monitors: Iterable[Monitor]) -> None:
     """Of a version that is new, for its runs to be known by."""
     MonitorVersion.objects.bulk_create(
-        MonitorVersion(monitor=one, config_version=one.config_version, url=one.url, pair=one.pair) for one in monitors
+        MonitorVersion(
+            monitor=one,
+            config_version=one.config_version,
+            url=one.url,
+            pair=one.pair,
+            profile=one.profile,
+            manner_version=one.manner_version,
+        )
+        for one in monitors
     )
 
 

@@ -127,15 +127,19 @@ class Monitor(models.Model):
 
 
 class MonitorVersion(models.Model):
-    """Where a version of a monitor asks. Its runs name the version (`config_version`) and keep no address themselves.
+    """Where and how a version of a monitor asks. Its runs name the version (`config_version`) and keep no address
+    themselves.
 
-    `pair` is that of the monitor. Versions that had been replaced when this table was made have no row.
+    `pair`, `profile` and `manner_version` are those of the monitor; the latter two are null where the version had been
+    replaced before they were kept, and versions from before this table have no row.
     """
 
     monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="versions", db_index=False)
     config_version = models.PositiveIntegerField()
     url = models.CharField(max_length=MAX_URL_CHARS)
     pair = models.JSONField(null=True)
+    profile = models.CharField(max_length=40, null=True)
+    manner_version = models.PositiveIntegerField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["monitor", "config_version"], name="monitor_version_once")]

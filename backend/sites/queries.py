@@ -9,7 +9,7 @@ from django.db.models import Prefetch, Q
 
 from backend.accounts.models import Organisation
 from backend.lists import older
-from backend.sites.models import Deploy, Host, Monitor, Site, SiteStatus
+from backend.sites.models import Deploy, Host, Monitor, MonitorVersion, Site, SiteStatus
 from workers.measurement.messages import Kind
 
 MAX_DEPLOYS = 500
@@ -30,6 +30,21 @@ def monitor(organisation: Organisation, public_id: UUID) -> Monitor | None:
     """A monitor with its site. One statement."""
     found = Monitor.objects.filter(site__organisation=organisation, public_id=public_id)
     return found.select_related("site__organisation").first()
+
+
+def versions_alike(monitors: Collection[Monitor]) -> dict[int, frozenset[int]]:
+    """By monitor, those of its versions that measured what it measures now, the present one too. One statement."""
+    known = {one.pk: one for one in monitors}
+    alike = {one.pk: {one.config_version} for one in monitors}
+    for version in MonitorVersion.objects.filter(monitor__in=list(known)):
+        if _is_as_now(version, known[version.monitor_id]):
+            alike[version.monitor_id].add(version.config_version)
+    return {pk: frozenset(versions) for pk, versions in alike.items()}
+
+
+def _is_as_now(version: MonitorVersion, monitor: Monitor) -> bool:
+    names = ("url", "pair", "profile", "manner_version")
+    return all(getattr(version, name) == getattr(monitor, name) for name in names)
 
 
 def hosts(site: Site) -> list[Host]:

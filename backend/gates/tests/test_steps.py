@@ -1,7 +1,9 @@
 """A gate from the question to the verdict, on the real database, with agents that answer as a test says."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import redis
@@ -16,10 +18,13 @@ from backend.gates.queries import gate_view
 from backend.gates.questions import AskedRule, Baseline, Runs
 from backend.gates.steps import BUSY_S, IDLE_S, step
 from backend.gates.tests.world import REGIONS, TEN, World, make_incident
+from backend.runs.actions import change_monitor
 from backend.runs.models import PendingRun, Trigger
 from backend.runs.tests.processes import queued
 from backend.sites.deploys import DeployMarker
+from backend.sites.keeping import settings_of
 from backend.sites.models import Deploy
+from workers.measurement.connection import Header
 
 pytestmark = pytest.mark.django_db
 HOUR = timedelta(hours=1)
@@ -125,7 +130,7 @@ def test_without_enough_history_nothing_is_measured_and_it_says_what_is_missing(
 @pytest.mark.parametrize(("minutes", "told"), [(100, "100 min"), (24 * 60, "24 h"), (7 * 24 * 60, "7 days")])
 def test_how_long_history_is_looked_at_is_told_in_whole_units(world: World, minutes: int, told: str) -> None:
     gate = world.play(world.ask(baseline=Baseline(window=timedelta(minutes=minutes))))
-    assert f" in the {told} before the release, " in gate.summary
+    assert f" in the {told} before the release measured " in gate.summary
 
 
 def test_runs_that_somebody_asked_for_and_those_of_other_settings_are_no_history(world: World) -> None:
@@ -135,6 +140,26 @@ def test_runs_that_somebody_asked_for_and_those_of_other_settings_are_no_history
     world.history(config_version=7)
     world.history(outcome="failed")
     assert world.play(world.ask()).verdict == "error"
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        ({"interval_s": 600}, "pass"),
+        ({"timeout_s": 29}, "pass"),
+        ({"regions": ("eu", "us")}, "pass"),
+        ({"headers": (Header(name="Accept-Language", value="fi"),)}, "error"),
+        ({"profile": "3g"}, "error"),
+        ({"url": "https://shop.example/other"}, "error"),
+    ],
+)
+def test_an_edit_that_leaves_what_is_measured_as_it_was_leaves_its_history(
+    world: World, change: dict[str, Any], verdict: str
+) -> None:
+    world.history()
+    monitor = world.monitor()
+    change_monitor(actor=None, monitor=monitor, settings=replace(settings_of(monitor), **change))
+    assert world.play(world.ask()).verdict == verdict
 
 
 def test_what_came_after_the_deploy_is_no_history(world: World) -> None:
