@@ -18,6 +18,8 @@ from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeas
 
 # Of these a first visit has the gain. What a returning visitor or a further request would save comes later.
 _FIRST_VISIT = frozenset({Counts.NEW_VISIT, Counts.EACH_REQUEST})
+# What the run itself did not wait for, as it acknowledged at once.
+_UNPAID = frozenset({FindingId.TCP_NAGLE_DELAYED_ACK})
 
 
 def diagnosis_in(detail: RunDetail) -> Diagnosis | None:
@@ -59,16 +61,18 @@ def saving_us(findings: Iterable[Finding], total_us: int | None) -> int | None:
     """What a new visitor would gain if all were mended, None when there is nothing to gain. What several save together
     is in their shares, once.
 
-    At most all that the run took, or what one cause costs alone: it did not pay what those do who acknowledge late.
+    At most all that the run took, but what those pay who acknowledge late, which it did not.
     """
     savings = [
-        finding.share_us
+        (finding.id, finding.share_us)
         for finding in findings
         if finding.share_us and finding.severity is not Severity.INFO and entry(finding.id).counts in _FIRST_VISIT
     ]
     if not savings:
         return None
-    return sum(savings) if total_us is None else min(sum(savings), max(total_us, *savings))
+    all_us = sum(us for _, us in savings)
+    unpaid_us = max((us for id, us in savings if id in _UNPAID), default=0)
+    return all_us if total_us is None else max(min(all_us, total_us), unpaid_us)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,10 +34,11 @@ def test_what_only_later_requests_pay_is_no_gain_of_a_first_visit() -> None:
     assert diagnoses.saving_us([closing, resting], None) is None
 
 
-def test_all_causes_together_cost_no_more_than_the_run_took_or_the_worst_of_them_says() -> None:
+def test_all_causes_together_cost_no_more_than_the_run_took_but_what_it_did_not_pay() -> None:
     """The run itself acknowledges at once; who acknowledges late waits longer than all of it took."""
     held = replace(OVERFLOW, id=FindingId.TCP_NAGLE_DELAYED_ACK, saving_us=42_000)
-    small = replace(OVERFLOW, saving_us=2_000)
+    small, large = (replace(OVERFLOW, saving_us=us) for us in (2_000, 380_000))
     assert diagnoses.saving_us([held, small], 3_000) == 42_000
     assert diagnoses.saving_us([held, small], 43_000) == 43_000
     assert diagnoses.saving_us([held, small], 100_000) == 44_000
+    assert diagnoses.saving_us([large], 110_000) == 110_000

@@ -146,11 +146,11 @@ def test_new_rules_take_the_place_of_old_ones(lab: LabNetwork, tmp_path: Path) -
 
 
 def test_a_shaped_network_leads_no_further_than_its_machine_may_go(tmp_path: Path) -> None:
-    places = [(SERVER4, 80), (MACHINE4, 9), (SERVER6, 80)]
+    places = [(SERVER4, 80), (MACHINE4, 9009), (SERVER6, 80)]
     with (
         machine() as here,
         here.shaped(parse_profile("-/-/1")) as shaped,
-        here.network.call(lambda: socket.create_server(("", 9))),
+        here.network.call(lambda: socket.create_server(("", 9009))),
     ):
         assert refused(shaped.namespace, places) == [False] * 3
         hold(here.network, tmp_path, ruleset(NOTHING_OPEN, user=os.geteuid() + 1))
