@@ -57,6 +57,7 @@ def test_a_secret_that_a_start_has_left_gives_way_to_a_new_one(set_up: ModuleTyp
     for text in ("of a start that was ended behind it", "new"):
         set_up.write(secret, text)
     assert secret.read_text() == "new"
+    assert secret.stat().st_mode & 0o777 == 0o444
 
 
 def test_a_secret_for_which_there_is_no_room_is_not_there_half(
