@@ -1,6 +1,6 @@
 """The rule on pages that scripts make: their document does not show what is painted first, or largest."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
@@ -25,12 +25,12 @@ def client_rendered(case: PageCase) -> Verdicts:
     painted_us, free_us = _made_paint_us(case), _free_us(case)
     if painted_us is None or free_us is None:
         return
-    makers = [row for row in case.page.waterfall.requests if may_make(row) and _end_us(row) <= painted_us + CLOCKS_US]
-    last = max(makers, key=_end_us, default=None)
-    if last is None or _end_us(last) - free_us < DIRECTLY_US or _is_strangers(case, last):
+    came = {row: us for row in case.page.waterfall.requests if (us := _came_us(row, painted_us)) is not None}
+    last = max(came, key=lambda row: came[row], default=None)
+    if last is None or came[last] - free_us < DIRECTLY_US or _is_strangers(case, last):
         return
-    until_us = min(painted_us, worked_until_us(case.page, _end_us(last)))
-    data_us = _data_us(case, makers)
+    until_us = min(painted_us, worked_until_us(case.page, came[last]))
+    data_us = _data_us(case, came)
     saving_us = until_us - free_us - data_us
     if saving_us < MEDIUM_US:
         return
@@ -40,10 +40,10 @@ def client_rendered(case: PageCase) -> Verdicts:
     _leave_to_largest(case, free_us + data_us, data_us, saving_us)
     yield told(
         FindingId.PAGE_CLIENT_RENDERED,
-        makers,
+        came,
         saving_us,
         evidence=facts(
-            files=tuple(named(row) for row in sorted(makers, key=_end_us)[-FILES_NAMED:]),
+            files=tuple(named(row) for row in sorted(came, key=lambda row: came[row])[-FILES_NAMED:]),
             first_paint_ms=in_ms(case.page.vitals.fcp_us),
             lcp_ms=in_ms(case.page.vitals.lcp_us),
             could_be_painted_ms=in_ms(free_us),
@@ -104,8 +104,13 @@ def _is_strangers(case: PageCase, last: Request) -> bool:
     return not _is_empty(case.page) and case.is_third_party(last)
 
 
-def _end_us(row: Request) -> int:
-    return row.timing.end_us or 0
+def _came_us(row: Request, painted_us: int) -> int | None:
+    """By when before a paint a row had come that may have made it, of what is fetched as far as its head: many a script
+    reads no more. None for all else."""
+    if not may_make(row):
+        return None
+    instants = (row.timing.end_us, row.timing.first_byte_us if row.resource_type is ResourceType.FETCH else None)
+    return next((us for us in instants if us is not None and us <= painted_us + CLOCKS_US), None)
 
 
 def _may_be_no_script(case: PageCase, free_us: int, painted_us: int) -> bool:
@@ -116,13 +121,13 @@ def _may_be_no_script(case: PageCase, free_us: int, painted_us: int) -> bool:
     return may_be_a_picture(case.page, free_us, painted_us) or any(row.timing.start_us <= painted_us for row in films)
 
 
-def _data_us(case: PageCase, makers: Sequence[Request]) -> int:
+def _data_us(case: PageCase, came: Mapping[Request, int]) -> int:
     """How long servers thought about what scripts fetched, and sent it."""
-    return covered_us(_data(case, row) for row in makers if row.resource_type is ResourceType.FETCH)
+    return covered_us(_data(case, row, us) for row, us in came.items() if row.resource_type is ResourceType.FETCH)
 
 
-def _data(case: PageCase, row: Request) -> Span:
+def _data(case: PageCase, row: Request, end_us: int) -> Span:
     """From when the request had come to its server until the answer was here."""
-    end_us, wait = _end_us(row), row.timing.wait
+    wait = row.timing.wait
     asked_us = row.timing.start_us if wait is None else wait.start_us
     return Span(start_us=min(end_us, asked_us + trip_us(case.connection_of(row))), end_us=end_us)

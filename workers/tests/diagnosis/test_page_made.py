@@ -42,6 +42,23 @@ def test_what_servers_thought_about_and_sent_is_no_gain() -> None:
     assert (found.saving_us, found.rows) == (200_000 + 1_000 + trip_us, (2, 3))
 
 
+def test_a_script_that_reads_no_more_than_the_head_makes_the_page_of_that() -> None:
+    """The body comes after the paint, or never."""
+    for end in (1_400, None):
+        fetched = row(3, FETCH, 500, 1_400, first_ms=900)
+        fetched = replace(fetched, timing=replace(fetched.timing, end_us=end and end * 1_000))
+        found = told(empty(script(2, 310, 500), fetched, fcp_ms=920), MADE)
+        assert found is not None
+        assert (found.rows, evidence_of(found)["made_ms"]) == ((2, 3), 900.0)
+
+
+def test_what_is_still_on_its_way_made_nothing() -> None:
+    late = row(3, SCRIPT, 310, 900)
+    found = told(empty(script(2, 310, 900), replace(late, timing=replace(late.timing, end_us=None)), fcp_ms=920), MADE)
+    assert found is not None
+    assert found.rows == (2,)
+
+
 def test_data_that_is_fetched_at_once_is_waited_for_once() -> None:
     both = (row(3, FETCH, 500, 900), row(4, FETCH, 500, 850))
     one = told(empty(script(2, 310, 500), both[0], fcp_ms=920), MADE)
