@@ -195,19 +195,11 @@ class PageLoad:
             if recorder.lost:
                 raise BrowserError("the browser ended in the middle of the run")
             now_s = self._loop.time()
-            if recorder.crashed:
-                return replace(bare, crashed=True)
-            if navigation.done() and (error := navigation.result().get("errorText")):
-                is_download = bool(navigation.result().get("isDownload"))
-                return replace(bare, net_error=str(error).removeprefix("net::"), is_download=is_download)
-            if navigation.done() and recorder.document_error is not None:
-                return replace(bare, net_error=recorder.document_error)
+            if (broken := self._broken_off(recorder, navigation, bare)) is not None:
+                return broken
             if recorder.requests > told and now_s - told_s >= _PROGRESS_S:
                 told_s, told = now_s, recorder.requests
                 self._tell(ProgressStage.LOADING, told)
-            # Headers are no body, and what the page makes of nothing else stands in the log, which lies in memory too.
-            if max(recorder.body_bytes, self._tail.unread_bytes) > self._settings.max_page_bytes:
-                return replace(bare, outgrew=True)
             rest_s, quiet = self._rest(recorder, now_s)
             overran = now_s >= deadline_s
             if rest_s > 0 and not overran:
@@ -221,6 +213,21 @@ class PageLoad:
                 return replace(
                     bare, load_seen=recorder.load_seen, went_quiet=quiet, overran=overran, responsive=responsive
                 )
+
+    def _broken_off(
+        self, recorder: Recorder, navigation: "asyncio.Future[dict[str, Any]]", bare: PageCapture
+    ) -> PageCapture | None:
+        """What is told of a page that came to nothing, or grew too large; None of one that goes on."""
+        if recorder.crashed:
+            return replace(bare, crashed=True)
+        if navigation.done() and (error := navigation.result().get("errorText")):
+            is_download = bool(navigation.result().get("isDownload"))
+            return replace(bare, net_error=str(error).removeprefix("net::"), is_download=is_download)
+        if navigation.done() and recorder.document_error is not None:
+            return replace(bare, net_error=recorder.document_error)
+        # Headers are no body, and what the page makes of nothing else stands in the log, which lies in memory too.
+        outgrew = max(recorder.body_bytes, self._tail.unread_bytes) > self._settings.max_page_bytes
+        return replace(bare, outgrew=True) if outgrew else None
 
     async def _is_responsive(self, cdp: CDPSession) -> bool:
         """Whether the main thread is free, once it is: a task may ask for more, and is told only at its end."""
