@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from uuid import UUID
 
 from workers.measurement.captures_probe import LegCapture, PairCapture
-from workers.measurement.compute.challenge import challenge_by_headers
-from workers.measurement.compute.pair import pair_measurement
+from workers.measurement.compute.page.challenge import challenge_by_headers
+from workers.measurement.compute.probe.pair import pair_measurement
 from workers.measurement.failure import Failure, FailureKind, Stage
 from workers.measurement.messages import Failed, Measured, OnProgress, ProgressStage, RunRequest
 from workers.measurement.pair import DialAddress, Leg, PairTarget, parse_dial_address

@@ -22,7 +22,7 @@ from backend.runs.store import DOCUMENT_COLUMNS, content_of, copy_rows
 from backend.runs.tests.factories import Fleet, make_fleet, make_monitors
 from backend.runs.tests.results import page, probe, result_of
 from backend.sites.models import Monitor
-from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.diagnosis.sending import as_sent
 from workers.measurement.identity import run_id
 from workers.measurement.messages import Measured, Outcome, ProbeMeasurement

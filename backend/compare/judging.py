@@ -18,8 +18,8 @@ from backend.compare.queries.comparison import PERIODS, RegionComparison, compar
 from backend.compare.samples import Samples, Window, samples_of
 from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
-from workers.diagnosis.pair_samples import Verdict
-from workers.diagnosis.pairs import MIN_PAIRS, PairVerdict, judge, overall
+from workers.diagnosis.pair.samples import Verdict
+from workers.diagnosis.pair.verdict import MIN_PAIRS, PairVerdict, judge, overall
 from workers.diagnosis.units import ms
 
 PERIOD = PERIODS["24h"]

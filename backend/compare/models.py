@@ -8,7 +8,7 @@ from django.utils import timezone
 from backend.accounts.models import User
 from backend.fleet.models import Region
 from backend.sites.models import Monitor, Site
-from workers.diagnosis.pair_samples import Verdict
+from workers.diagnosis.pair.samples import Verdict
 from workers.measurement.pair import PairTarget
 from workers.measurement.target import MAX_URL_CHARS
 

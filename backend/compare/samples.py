@@ -10,8 +10,8 @@ from uuid import UUID
 from backend.compare.models import Pairing
 from backend.fleet.models import Region
 from backend.runs.sql import fetch
-from workers.diagnosis.pair_samples import LegSample, PairRun, pair_sample
-from workers.diagnosis.pairs import MAX_PAIRS
+from workers.diagnosis.pair.samples import LegSample, PairRun, pair_sample
+from workers.diagnosis.pair.verdict import MAX_PAIRS
 from workers.measurement.pair import CacheState, Leg
 from workers.measurement.timing import Phases
 

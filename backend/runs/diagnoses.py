@@ -8,11 +8,11 @@ from backend.runs.models import Outcome
 from backend.runs.queries import DeepRun, RunDetail
 from backend.sites.models import Host, Site
 from workers.diagnosis.catalogue import Counts, entry
-from workers.diagnosis.diagnose import diagnose
 from workers.diagnosis.order import findings_in_order
-from workers.diagnosis.page_case import IsOwn, below
-from workers.diagnosis.page_hosts import document_host
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.case import IsOwn, below
+from workers.diagnosis.page.diagnose import diagnose_page
+from workers.diagnosis.page.hosts import document_host
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.measurement.finding import Diagnosis, Finding, FindingId, Severity
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 

@@ -15,7 +15,7 @@ from backend.runs.documents import pack
 from backend.runs.models import Upload
 from backend.runs.sql import execute, fetch
 from backend.sites.models import Site, SiteStatus
-from workers.measurement.compute.page_outcome import document_of
+from workers.measurement.compute.page.outcome import document_of
 from workers.measurement.compute.texts import plain
 from workers.measurement.imports.imported import Imported, ImportedPage
 from workers.measurement.imports.read import UnreadableFileError, read_import

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from backend.web import units
 from backend.web.waterfall.text import printable
-from workers.diagnosis.flight_diagram import FlightRow, flight_diagram
+from workers.diagnosis.probe.flight_diagram import FlightRow, flight_diagram
 from workers.measurement.evidence import Direction, ProbeEvidence, Trial, TrialEvidence
 
 # A page shows so many connections; a deep probe of a sick server makes up to thirty.

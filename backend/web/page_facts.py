@@ -7,8 +7,8 @@ from backend.alerts.metrics import LABELS
 from backend.web import units
 from backend.web.waterfall.board import of_visit
 from backend.web.waterfall.text import printable
-from workers.diagnosis.page_content import Amount, host_shares, types_of
-from workers.measurement.compute.representative import METRICS, Spread, representative, spreads
+from workers.diagnosis.page.content import Amount, host_shares, types_of
+from workers.measurement.compute.page.representative import METRICS, Spread, representative, spreads
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import ConsoleMessage, HostDelivery, ViewSample

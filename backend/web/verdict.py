@@ -17,7 +17,7 @@ from backend.web.waterfall.segments import PHASE_NAMES, Phase, segments_of
 from backend.web.waterfall.shapes import MARK_NAMES
 from backend.web.waterfall.text import printable
 from workers.diagnosis.catalogue.failures import advice_on, advice_on_missed, why_missed
-from workers.measurement.compute.pair_hops import as_probe
+from workers.measurement.compute.probe.pair_hops import as_probe
 from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import (
     Measurement,

@@ -14,8 +14,8 @@ from workers.browser.loopback_page import HOLD_S, HOST, LoopbackPage
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.recorder import EVENTS, Recorder
 from workers.measurement.captures_page import PageCapture
-from workers.measurement.compute.canary import canary_fault, remembered_names
-from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.page.canary import canary_fault, remembered_names
+from workers.measurement.compute.page.page import compute_page
 
 _PATIENCE_S = 10.0
 

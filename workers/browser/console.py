@@ -1,4 +1,4 @@
-"""A page's errors and warnings as DevTools tells them, bounded; `compute/console.py` says what they mean."""
+"""A page's errors and warnings as DevTools tells them, bounded; `compute/devtools/console.py` says what they mean."""
 
 import functools
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from playwright.async_api import CDPSession
 
 from workers.browser.hearing import hear, unhear
 from workers.measurement.captures_page import DevToolsEvent
-from workers.measurement.compute.console import CONSOLE_EVENTS, MAX_RAW_CHARS, is_kept
+from workers.measurement.compute.devtools.console import CONSOLE_EVENTS, MAX_RAW_CHARS, is_kept
 from workers.measurement.page_view import MAX_CONSOLE_MESSAGES
 
 _MAX_ITEMS = 30

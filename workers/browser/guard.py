@@ -1,7 +1,7 @@
 """Which targets a browser may be sent to, judged before anything is sent.
 
 Chrome resolves names itself, so this cannot be the only wall: the addresses that a page led to are judged again
-afterwards (`compute/page_outcome.py`), and the agent's container has a firewall (`workers/firewall.py`). A verdict on a
+afterwards (`compute/page/outcome.py`), and the agent's container has a firewall (`workers/firewall.py`). A verdict on a
 name is kept for some minutes: asking for it before every run would warm the resolver and falsify the page's own DNS
 times.
 """
@@ -15,7 +15,7 @@ from dataclasses import replace
 from ipaddress import ip_address
 
 from workers.measurement.addresses import Network, may_measure
-from workers.measurement.compute.page_outcome import SILENCE_US
+from workers.measurement.compute.page.outcome import SILENCE_US
 from workers.measurement.failure import Failure, FailureKind, failure
 from workers.measurement.messages import RunRequest
 from workers.measurement.page_options import Visit

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from cryptography.x509.oid import NameOID
 
-from workers.measurement.compute.canary import CanaryVisit
+from workers.measurement.compute.page.canary import CanaryVisit
 
 # Chrome leads every name under localhost to loopback by itself (RFC 6761, 6.3).
 HOST = "canary.localhost"

@@ -14,7 +14,7 @@ from playwright.async_api import CDPSession, Error
 from workers.browser.hearing import hear, unhear
 from workers.browser.processes import ProcessClock
 from workers.measurement.captures_sight import ThreadSample
-from workers.measurement.compute.activity import COUNTERS, TASKS
+from workers.measurement.compute.page.activity import COUNTERS, TASKS
 
 _PERIOD_S, _IDLE_PERIOD_S = 0.1, 0.5
 # A main thread that worked less than this share of the time is idle.

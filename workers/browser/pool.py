@@ -19,7 +19,7 @@ from workers.browser.views import Load
 from workers.browser.workspace import sweep
 from workers.closing import Closing
 from workers.diagnosis.diagnosed import diagnosed_page
-from workers.measurement.compute.page_outcome import cut_short_by
+from workers.measurement.compute.page.outcome import cut_short_by
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, OnProgress, ProgressStage, RunRequest
 from workers.measurement.page_options import PageState

@@ -8,7 +8,7 @@ from typing import Any
 
 from workers.browser.settings import MIB
 from workers.measurement.captures_page import DevToolsEvent, PieceSeen
-from workers.measurement.compute.exchange import CARRIED
+from workers.measurement.compute.devtools.exchange import CARRIED
 
 Json = dict[str, Any]
 

@@ -8,9 +8,9 @@ from workers.browser.capture import Loaded
 from workers.browser.sight import see
 from workers.browser.views import Load
 from workers.measurement.captures_page import NetlogCapture
-from workers.measurement.compute.page import compute_page
-from workers.measurement.compute.page_outcome import document_of, judge_page
-from workers.measurement.compute.representative import representative
+from workers.measurement.compute.page.outcome import document_of, judge_page
+from workers.measurement.compute.page.page import compute_page
+from workers.measurement.compute.page.representative import representative
 from workers.measurement.failure import Failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
 from workers.measurement.page_options import PageState, Protocol

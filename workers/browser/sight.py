@@ -9,7 +9,7 @@ from PIL import Image
 from workers.browser.own_headers import own_headers
 from workers.measurement.captures_page import PageCapture
 from workers.measurement.captures_sight import ScreenFrame, SightCapture
-from workers.measurement.compute.sight import progress_of, with_sight, zero_of
+from workers.measurement.compute.page.sight import progress_of, with_sight, zero_of
 from workers.measurement.messages import PageMeasurement, RunRequest
 from workers.measurement.page_options import TypeText
 from workers.measurement.page_view import Film

@@ -22,7 +22,7 @@ from workers.browser.own_headers import OwnHeaders, own_headers
 from workers.browser.settings import BrowserSettings
 from workers.browser.tabs import Tabs
 from workers.measurement.captures_page import PageCapture
-from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.page.page import compute_page
 from workers.measurement.compute.texts import plain
 from workers.measurement.messages import RunRequest
 from workers.measurement.page_options import MAX_FRAMES, STEP_S, WITHIN, Click, Press, Step, TypeText, Visit, WaitFor

@@ -17,9 +17,9 @@ from typing import Any
 
 from workers.browser.asking import Ask, evaluate
 from workers.measurement.captures_page import BodySeen, DevToolsEvent, PictureSeen, TextSeen
-from workers.measurement.compute.blocking import blocking_of
-from workers.measurement.compute.shown import body_of
-from workers.measurement.compute.standing import MAX_CHARS, Tag, is_made, make_tag, stands_in
+from workers.measurement.compute.page.blocking import blocking_of
+from workers.measurement.compute.page.shown import body_of
+from workers.measurement.compute.page.standing import MAX_CHARS, Tag, is_made, make_tag, stands_in
 from workers.measurement.page_view import MAX_HINTS, MAX_PICTURES, MAX_TEXTS
 from workers.measurement.waterfall import Blocking
 from workers.measurement.web_address import host_of

@@ -17,12 +17,12 @@ from workers.commands.measuring import (
 )
 from workers.commands.output import say, write, write_json
 from workers.diagnosis.catalogue.failures import Door, advice_on
-from workers.diagnosis.cdn_pairs import diagnosis_of_pairs
-from workers.diagnosis.compare_document import Asked, compare_document
-from workers.diagnosis.compare_drawing import draw_comparison
 from workers.diagnosis.finding_drawing import ADVICE
-from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, PairRun, Verdict, run_of
-from workers.diagnosis.pairs import Comparison, compare
+from workers.diagnosis.pair.cdn import diagnosis_of_pairs
+from workers.diagnosis.pair.document import Asked, compare_document
+from workers.diagnosis.pair.drawing import draw_comparison
+from workers.diagnosis.pair.samples import ANY_TWO, CDN_AND_ORIGIN, PairRun, Verdict, run_of
+from workers.diagnosis.pair.verdict import Comparison, compare
 from workers.diagnosis.units import ms
 from workers.measurement.canvas import RED, Canvas, hanging
 from workers.measurement.failure import Failure

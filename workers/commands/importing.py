@@ -14,7 +14,7 @@ from workers.commands.page_drawing import draw_page
 from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, api_of
 from workers.commands.unreadable import unreadable
 from workers.diagnosis.diagnosed import diagnosed_page
-from workers.diagnosis.page_document import page_document
+from workers.diagnosis.page.document import page_document
 from workers.measurement.canvas import fit
 from workers.measurement.imports.imported import Imported
 from workers.measurement.imports.read import UnreadableFileError, read_import

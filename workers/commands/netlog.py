@@ -5,8 +5,8 @@ import argparse
 from workers.commands import UsageError
 from workers.commands.logs import chunks_of, show_log
 from workers.commands.measuring import EXIT_OK
-from workers.measurement.compute.log_file import LogFile, NoNetlogError, read_log_file
-from workers.measurement.compute.log_rows import LogRows, rows_of
+from workers.measurement.compute.files.log_file import LogFile, NoNetlogError, read_log_file
+from workers.measurement.compute.files.log_rows import LogRows, rows_of
 from workers.measurement.document import Document
 from workers.measurement.log_document import NETLOG_SCHEMA, log_document, zero_part
 

@@ -23,7 +23,7 @@ from workers.commands.output import OutputError, say, write, write_json
 from workers.commands.page_arguments import page_headers, page_options
 from workers.commands.page_drawing import draw_page
 from workers.commands.page_files import must_be_writable, netlog_file, write_file, write_filmstrip
-from workers.diagnosis.page_document import page_document
+from workers.diagnosis.page.document import page_document
 from workers.measurement.failure import FailureKind
 from workers.measurement.har import About, har_document
 from workers.measurement.messages import Failed, Kind, PageMeasurement, RunRequest

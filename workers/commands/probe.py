@@ -16,10 +16,10 @@ from workers.commands.measuring import (
 )
 from workers.commands.output import write, write_json
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
-from workers.diagnosis.flight_drawing import draw_flights
 from workers.diagnosis.outcome_drawing import draw_outcome
-from workers.diagnosis.probe_document import probe_document
-from workers.diagnosis.probe_summary import main_trial, telling_sample
+from workers.diagnosis.probe.document import probe_document
+from workers.diagnosis.probe.flight_drawing import draw_flights
+from workers.diagnosis.probe.summary import main_trial, telling_sample
 from workers.measurement.canvas import Canvas, hanging
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasurement, RunRequest

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from workers.diagnosis.diagnose import diagnose
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.diagnose import diagnose_page
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.measurement.messages import Failed, Measured, PageMeasurement, ProbeMeasurement
 
 

@@ -1,4 +1,4 @@
-"""What a browser saw of one page load, as it saw it. `compute/page.py` says what it means.
+"""What a browser saw of one page load, as it saw it. `compute/page/page.py` says what it means.
 
 Chrome's two witnesses run on the same monotonic clock: DevTools events in seconds with fractions, the network log in
 whole milliseconds. Nothing here is interpreted, so that a capture can be kept and computed again.

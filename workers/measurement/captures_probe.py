@@ -1,4 +1,4 @@
-"""What a raw probe saw, as it saw it: marks, arrivals and record headers. `compute/probe.py` says what they mean.
+"""What a raw probe saw, as it saw it: marks, arrivals and record headers. `compute/probe/probe.py` says what they mean.
 
 Two clocks appear. `_ns` marks of our own doing are monotonic; `kernel_ns` is the wall clock at which the kernel took a
 packet in. `ClockReading` pairs, taken before and after, join the two and betray a clock that was set meanwhile.

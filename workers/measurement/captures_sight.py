@@ -1,7 +1,7 @@
 """What was seen of the screen, the console and the processor during one page load, as it was seen.
 
-`compute/sight.py` says what it means. Three clocks: `wall_s` is the browser's wall clock, `monotonic_s` its monotonic
-one, both in seconds; a request's own event has both, which ties them together.
+`compute/page/sight.py` says what it means. Three clocks: `wall_s` is the browser's wall clock, `monotonic_s` its
+monotonic one, both in seconds; a request's own event has both, which ties them together.
 """
 
 from collections.abc import Mapping

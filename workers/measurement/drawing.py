@@ -18,7 +18,7 @@ from workers.measurement.canvas import (
     legend,
     pad,
 )
-from workers.measurement.compute.pair_hops import as_probe
+from workers.measurement.compute.probe.pair_hops import as_probe
 from workers.measurement.connection import Connection
 from workers.measurement.failure import Failure
 from workers.measurement.messages import Failed, Measurement, Missed, Outcome, PageMeasurement

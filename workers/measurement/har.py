@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from workers.measurement.compute.pair_hops import as_probe
-from workers.measurement.compute.representative import representative
+from workers.measurement.compute.page.representative import representative
+from workers.measurement.compute.probe.pair_hops import as_probe
 from workers.measurement.connection import Connection
 from workers.measurement.har_entry import Scene, entry_of_hop, entry_of_request, known
 from workers.measurement.har_timing import ms_or_none, ms_or_unknown

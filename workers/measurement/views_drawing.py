@@ -1,7 +1,7 @@
 """What the other views of a page run say, as facts for a terminal: several loads, a second visit."""
 
 from workers.measurement.canvas import format_duration
-from workers.measurement.compute.representative import Spread, representative, spreads
+from workers.measurement.compute.page.representative import Spread, representative, spreads
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import RepeatView, ViewSample

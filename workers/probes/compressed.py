@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM, ChaCha20Poly1305
 
 from workers.measurement.captures_probe import HandshakeCapture
-from workers.measurement.compute.handshake_messages import COMPRESSIONS, hello_retried
+from workers.measurement.compute.probe.handshake_messages import COMPRESSIONS, hello_retried
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.tls_records import TLS13
 from workers.probes.bindings import Notes

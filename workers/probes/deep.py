@@ -10,8 +10,8 @@ from random import Random
 from typing import Any, Protocol
 
 from workers.measurement.captures_probe import ProbeCapture
-from workers.measurement.compute.evidence import Deeper
-from workers.measurement.compute.trial_plan import Scope, Step, next_step, planned
+from workers.measurement.compute.probe.evidence import Deeper
+from workers.measurement.compute.probe.trial_plan import Scope, Step, next_step, planned
 from workers.measurement.evidence import Trial
 from workers.measurement.messages import RunRequest
 from workers.measurement.target import is_allowed

@@ -13,10 +13,10 @@ from queue import Empty, SimpleQueue
 from typing import Self, TypeVar
 
 from workers.closing import Closing
-from workers.diagnosis.blame import explained
 from workers.diagnosis.diagnosed import diagnosed
-from workers.measurement.compute.evidence import Deeper
-from workers.measurement.compute.probe import probe_measurement
+from workers.diagnosis.probe.blame import explained
+from workers.measurement.compute.probe.evidence import Deeper
+from workers.measurement.compute.probe.probe import probe_measurement
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import (
     Early,

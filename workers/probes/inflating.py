@@ -6,7 +6,7 @@ from collections.abc import Callable
 import brotli
 from backports import zstd
 
-from workers.measurement.compute.handshake_messages import COMPRESSIONS
+from workers.measurement.compute.probe.handshake_messages import COMPRESSIONS
 from workers.measurement.evidence import CertificateCompression
 
 # Far more than any browser takes.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from OpenSSL import SSL
 
 from workers.measurement.captures_probe import ClockReading, LookupCapture, ProbeCapture, TrialCapture
-from workers.measurement.compute.challenge import challenge_by_headers
+from workers.measurement.compute.page.challenge import challenge_by_headers
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Depth, Trial
 from workers.measurement.failure import Failure, FailureKind, Stage

@@ -6,7 +6,7 @@ from random import Random
 
 from OpenSSL import SSL
 
-from workers.measurement.compute.handshake_messages import tickets_of
+from workers.measurement.compute.probe.handshake_messages import tickets_of
 from workers.measurement.evidence import Trial
 from workers.measurement.tls_records import TLS13
 from workers.probes.bindings import max_early_data_bytes

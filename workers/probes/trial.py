@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from OpenSSL import SSL
 
 from workers.measurement.captures_probe import TrialCapture
-from workers.measurement.compute.handshake_messages import early_data_answer
-from workers.measurement.compute.trial_plan import Step
+from workers.measurement.compute.probe.handshake_messages import early_data_answer
+from workers.measurement.compute.probe.trial_plan import Step
 from workers.measurement.evidence import EarlyData, Trial
 from workers.measurement.failure import Failure, FailureKind, Stage
 from workers.measurement.pair import DialAddress

@@ -7,7 +7,7 @@ from enum import Enum
 from fcntl import ioctl
 from socket import IPPROTO_TCP, TCP_NOTSENT_LOWAT, TCP_QUICKACK, socket
 
-from workers.measurement.compute.tcp_info import disorder
+from workers.measurement.compute.probe.tcp_info import disorder
 from workers.measurement.thresholds import MIN_RTT_US
 from workers.probes.faults import broken_fault
 from workers.probes.loop import READABLE, WRITABLE, DeadlineError, ready

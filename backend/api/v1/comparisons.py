@@ -15,9 +15,9 @@ from backend.compare import queries
 from backend.compare.queries import PERIODS, RegionComparison
 from backend.compare.samples import Window
 from backend.fleet.queries import usable_regions
-from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
-from workers.diagnosis.pair_samples import Parts
-from workers.diagnosis.pairs import PairVerdict
+from workers.diagnosis.pair.facts import NOT_PACKED, LegFacts
+from workers.diagnosis.pair.samples import Parts
+from workers.diagnosis.pair.verdict import PairVerdict
 from workers.measurement.document import milliseconds
 
 router = Router(tags=["CDN against origin"])

@@ -9,7 +9,7 @@ from backend.api.v1.shapes import Bytes, Ms, Out
 from backend.runs.models import Upload
 from backend.runs.queries import RunDetail
 from backend.sites.models import MonitorKind
-from workers.measurement.compute.pair_hops import as_probe
+from workers.measurement.compute.probe.pair_hops import as_probe
 from workers.measurement.connection import Connection as ConnectionSeen
 from workers.measurement.connection import Header as HeaderLine
 from workers.measurement.connection import Pause

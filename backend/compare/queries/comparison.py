@@ -8,8 +8,8 @@ from uuid import UUID
 from backend.compare.models import Pairing
 from backend.compare.samples import Samples, Window, samples_of
 from backend.fleet.models import Region
-from workers.diagnosis.cdn_pairs import diagnosis_of_pairs
-from workers.diagnosis.pairs import PairVerdict, compare, overall
+from workers.diagnosis.pair.cdn import diagnosis_of_pairs
+from workers.diagnosis.pair.verdict import PairVerdict, compare, overall
 from workers.measurement.finding import Diagnosis
 from workers.measurement.web_address import host_of
 

@@ -24,7 +24,7 @@ from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED, line_of, page, pair
 from backend.sites.actions import set_paused
 from backend.sites.models import Host, Monitor, Site
-from workers.diagnosis.pair_samples import Verdict, run_of
+from workers.diagnosis.pair.samples import Verdict, run_of
 from workers.measurement.messages import Measured, PairMeasurement
 from workers.measurement.pair import CacheReport, CacheState, Leg
 

@@ -14,7 +14,7 @@ from backend.runs import documents
 from backend.runs.documents import DocumentError, pack, unpack
 from backend.runs.tests.results import connection, probe
 from backend.runs.tests.test_reading import RESULT
-from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.diagnosis.sending import as_sent
 from workers.measurement.connection import Header
 from workers.measurement.finding import (

@@ -19,7 +19,7 @@ from backend.runs.tests.factories import Fleet, make_fleet, make_monitors, make_
 from backend.runs.tests.results import line_of
 from backend.sites.hosts import choose_role
 from backend.sites.models import Host, HostRole, Monitor, Site
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.messages import Measured, RunResult
 from workers.tests.diagnosis.test_pages import asked, opened, page
 

@@ -7,9 +7,9 @@ from backend.web.units import duration, short_duration
 from backend.web.waterfall.axis import Axis
 from backend.web.waterfall.rows import Bar, bars_of
 from backend.web.waterfall.segments import SPOKEN, Phase, Segment
-from workers.diagnosis.pair_facts import LegFacts
-from workers.diagnosis.pair_samples import Parts
-from workers.diagnosis.pairs import PairVerdict
+from workers.diagnosis.pair.facts import LegFacts
+from workers.diagnosis.pair.samples import Parts
+from workers.diagnosis.pair.verdict import PairVerdict
 
 _PHASES: tuple[Phase, ...] = ("dns", "connect", "tls", "wait", "download")
 # The axis is cut into quarters at round times.

@@ -6,10 +6,10 @@ from io import StringIO
 from typing import Any
 
 from backend.compare.queries import Comparison, RegionComparison
-from workers.diagnosis.compare_document import Asked, compare_document
-from workers.diagnosis.pair_samples import CDN_AND_ORIGIN, Parts
-from workers.diagnosis.pairs import Comparison as Verdicts
-from workers.diagnosis.pairs import PairVerdict
+from workers.diagnosis.pair.document import Asked, compare_document
+from workers.diagnosis.pair.samples import CDN_AND_ORIGIN, Parts
+from workers.diagnosis.pair.verdict import Comparison as Verdicts
+from workers.diagnosis.pair.verdict import PairVerdict
 
 _PHASES = Parts._fields
 COLUMNS = (

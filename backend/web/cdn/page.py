@@ -22,9 +22,9 @@ from backend.web.cdn.words import (
 from backend.web.overview import Level, Word
 from backend.web.phrases import number_of
 from backend.web.waterfall.text import printable
-from workers.diagnosis.pair_facts import NOT_PACKED, LegFacts
-from workers.diagnosis.pair_samples import Parts, Verdict
-from workers.diagnosis.pairs import MIN_PAIRS, PairVerdict
+from workers.diagnosis.pair.facts import NOT_PACKED, LegFacts
+from workers.diagnosis.pair.samples import Parts, Verdict
+from workers.diagnosis.pair.verdict import MIN_PAIRS, PairVerdict
 from workers.diagnosis.units import lasting
 from workers.measurement.pair import CacheState
 

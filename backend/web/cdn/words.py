@@ -9,13 +9,13 @@ from backend.web.overview import Level, Word
 from backend.web.phrases import listed
 from backend.web.units import duration
 from backend.web.waterfall.text import printable
-from workers.diagnosis.pair_samples import Verdict
-from workers.diagnosis.pairs import MIN_PAIRS, PairVerdict
+from workers.diagnosis.pair.samples import Verdict
+from workers.diagnosis.pair.verdict import MIN_PAIRS, PairVerdict
 from workers.diagnosis.units import lasting
 
 FIRST_VERDICT = f"The first verdict comes after {MIN_PAIRS} pairs."
 _LONGEST = max(PERIODS.values())
-# By the ids of workers.diagnosis.pair_reasons: what can be done about a cause that makes the CDN slower.
+# By the ids of workers.diagnosis.pair.reasons: what can be done about a cause that makes the CDN slower.
 _ADVICE = {
     "dns": "Give the CDN's name a longer TTL and fewer aliases, so that it is looked up less often and faster.",
     "distance": "Ask the CDN for a location nearer to these visitors, or serve them from the origin.",

@@ -10,7 +10,7 @@ from backend.fleet.models import Region
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S
 from backend.web.cdn.words import first_verdict_in
-from workers.diagnosis.pairs import MIN_PAIRS
+from workers.diagnosis.pair.verdict import MIN_PAIRS
 from workers.measurement.messages import Kind
 
 # Longer texts are refused before anybody looks at them; the rules have limits of their own.

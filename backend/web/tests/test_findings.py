@@ -20,7 +20,7 @@ from backend.web.findings import Hint, hint_of, of_site, told_of
 from backend.web.tests import measurements
 from backend.web.tests.world import World
 from workers.diagnosis.catalogue import column, entry
-from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.measurement.connection import Header
 from workers.measurement.evidence import ProbeEvidence
 from workers.measurement.failure import FailureKind, failure

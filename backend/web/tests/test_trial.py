@@ -21,7 +21,7 @@ from backend.runs.models import PendingRun, Schedule
 from backend.runs.tests.factories import NOW, make_agent, make_region
 from backend.runs.tests.results import FAILED, OVERFLOW, diagnosed, line_of, page, probe
 from backend.sites.models import Site
-from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.measurement.finding import Diagnosis, FindingId
 from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement, Progress, ProgressStage
 from workers.measurement.timing import Phases, phases_of

@@ -41,7 +41,7 @@ from backend.web.views.hosts import costs_of
 from backend.web.views.trial import live_url
 from backend.web.views.whole_page import MAX_ROWS, whole_page_of
 from backend.web.waterfall.legs import leg_charts
-from workers.diagnosis.pairs import MAX_PAIRS, MIN_PAIRS
+from workers.diagnosis.pair.verdict import MAX_PAIRS, MIN_PAIRS
 from workers.measurement.messages import PairMeasurement
 
 VIEWS = ("cold", "reused")

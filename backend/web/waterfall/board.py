@@ -13,7 +13,7 @@ from backend.web.waterfall.rows import Chart, page_chart, probe_chart
 from backend.web.waterfall.shapes import TRAITS, Trait
 from backend.web.waterfall.strips import Strip, strips_of
 from backend.web.waterfall.wanted import ORDERS, Wanted, Window, wanted_of, window_of
-from workers.measurement.compute.pair_hops import as_probe
+from workers.measurement.compute.probe.pair_hops import as_probe
 from workers.measurement.connection import Connection
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 

@@ -13,7 +13,7 @@ from backend.web.waterfall.moments import document_of, page_moments, probe_momen
 from backend.web.waterfall.segments import SPOKEN, Phase, Segment, ahead_of, joined, segments_of
 from backend.web.waterfall.shapes import BLOCKS, LARGEST, STILL_OPEN, TRAITS, Trait
 from backend.web.waterfall.text import host_of, name_of, printable
-from workers.diagnosis.page_largest_paint import largest_row
+from workers.diagnosis.page.largest_paint import largest_row
 from workers.measurement.domains import registrable
 from workers.measurement.messages import Hop, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import Span, Timing

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from workers.measurement.compute.parser_place import parser_place
+from workers.measurement.compute.page.parser_place import parser_place
 from workers.measurement.compute.texts import MAX_HEADERS, plain
 from workers.measurement.connection import Header
 from workers.measurement.imports.draft import Draft

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from workers.measurement.compute.deliveries import deliveries_of
-from workers.measurement.compute.representative import representative
+from workers.measurement.compute.page.representative import representative
 from workers.measurement.compute.texts import short_url
 from workers.measurement.failure import FailureKind
 from workers.measurement.imports.draft import View

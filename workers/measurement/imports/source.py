@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
-from workers.measurement.compute.file_kinds import kind_of, names_in
+from workers.measurement.compute.files.kinds import kind_of, names_in
 
 # An archive with all bodies of a heavy page has some 50 MB.
 MAX_BYTES = 64 * 1024 * 1024

@@ -2,7 +2,7 @@
 
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from workers.measurement.compute.blocking import blocking_of, blocks_rendering
+from workers.measurement.compute.page.blocking import blocking_of, blocks_rendering
 from workers.measurement.compute.texts import short_url, stored_header
 from workers.measurement.connection import Header
 from workers.measurement.waterfall import Blocking, ResourceType, RowFlag, ServedFrom

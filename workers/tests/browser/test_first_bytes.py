@@ -1,9 +1,9 @@
 """The first byte of an answer, read from the network log alone, is the one that DevTools saw."""
 
 from workers.browser.seen import PageRun
-from workers.measurement.compute.log_rows import rows_of
-from workers.measurement.compute.netlog import read_netlog
-from workers.measurement.compute.netlog_events import names_of
+from workers.measurement.compute.files.log_rows import rows_of
+from workers.measurement.compute.netlog.events import names_of
+from workers.measurement.compute.netlog.reading import read_netlog
 from workers.measurement.waterfall import Request
 from workers.tests.browser.conftest import Load, measured
 from workers.tests.browser.slow_site import Slow, slowly_serving

@@ -9,7 +9,7 @@ import pytest
 from workers.browser import stock
 from workers.browser.pool import BrowserPool
 from workers.browser.seen import PageRun
-from workers.measurement.compute.page import MAX_ROWS
+from workers.measurement.compute.page.page import MAX_ROWS
 from workers.measurement.failure import FailureKind
 from workers.measurement.messages import Failed, PageMeasurement
 from workers.measurement.waterfall import TimingSource

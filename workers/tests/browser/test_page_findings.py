@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.finding import FindingId
 from workers.tests.browser.conftest import Load, measured
 from workers.tests.browser.sites import picture

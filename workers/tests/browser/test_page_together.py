@@ -4,7 +4,7 @@ what the page is said to lose by them.
 
 from collections.abc import Mapping
 
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.finding import Finding, FindingId
 from workers.measurement.messages import PageMeasurement
 from workers.tests.browser.conftest import Load

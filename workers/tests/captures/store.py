@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent, NetlogCapture, PageCapture
-from workers.measurement.compute.netlog_events import WANTED
+from workers.measurement.compute.netlog.events import WANTED
 
 _HERE = Path(__file__).parent
 _PLAIN = [field.name for field in fields(PageCapture) if field.name not in ("events", "netlog", "started_at")]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from workers.commands.page_drawing import draw_page
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.canvas import Canvas, columns_of
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement

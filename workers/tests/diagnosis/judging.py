@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from statistics import median
 
 from workers.diagnosis.case import Case, Rule
-from workers.diagnosis.once import one_diagnosis
+from workers.diagnosis.probe.once import one_diagnosis
 from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.finding import Finding, FindingId, NotJudged, NotJudgedReason
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from random import Random
 from typing import Any
 
-from workers.diagnosis.pair_samples import LegSample, PairSample
-from workers.diagnosis.pairs import PairVerdict
+from workers.diagnosis.pair.samples import LegSample, PairSample
+from workers.diagnosis.pair.verdict import PairVerdict
 from workers.measurement.timing import Phases
 
 # The wait of one exchange in microseconds, by the number of the pair in its series and whether it came second in it.

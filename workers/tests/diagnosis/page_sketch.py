@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.connection import Connection, Header
 from workers.measurement.finding import Finding, FindingId
 from workers.measurement.messages import PageMeasurement

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from workers.diagnosis.case import Case
-from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.measurement.connection import Header
 from workers.measurement.evidence import (
     ChainCertificate,

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import answers, handshakes
 from workers.diagnosis.case import Case
-from workers.diagnosis.windows import exact_window, known_window
+from workers.diagnosis.probe import answers, handshakes
+from workers.diagnosis.probe.windows import exact_window, known_window
 from workers.measurement.finding import Confidence
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, found

@@ -5,9 +5,9 @@ from random import Random
 
 import pytest
 
-from workers.diagnosis.cdn_pairs import diagnosis_of_pairs
-from workers.diagnosis.pair_samples import LegSample, PairRun, PairSample
-from workers.diagnosis.pairs import compare
+from workers.diagnosis.pair.cdn import diagnosis_of_pairs
+from workers.diagnosis.pair.samples import LegSample, PairRun, PairSample
+from workers.diagnosis.pair.verdict import compare
 from workers.measurement.finding import Confidence, Diagnosis, Finding, Severity
 from workers.measurement.timing import Phases
 

@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from workers.diagnosis.checks import Judged
-from workers.diagnosis.checks_http import initial_window
+from workers.diagnosis.probe.checks import Judged
+from workers.diagnosis.probe.checks_http import initial_window
 from workers.measurement.connection import Header
 from workers.measurement.evidence import HttpsRecord, ProbeEvidence, Question, TlsRecord, Trial
 from workers.measurement.finding import Answer, CheckColumn, FindingId, NotJudgedReason

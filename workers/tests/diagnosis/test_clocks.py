@@ -6,7 +6,7 @@ from email.utils import format_datetime
 import pytest
 
 from workers.diagnosis.case import Case
-from workers.diagnosis.clocks import ahead
+from workers.diagnosis.probe.clocks import ahead
 from workers.measurement.connection import Header
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import FindingId as Id

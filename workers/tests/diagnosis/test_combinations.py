@@ -5,8 +5,8 @@ from statistics import median
 
 import pytest
 
-from workers.diagnosis.diagnose import RULES
-from workers.diagnosis.windows import window_of
+from workers.diagnosis.probe.diagnose import RULES
+from workers.diagnosis.probe.windows import window_of
 from workers.measurement.evidence import Direction, ProbeEvidence, TlsRecord, Transfer, Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason

@@ -5,11 +5,11 @@ from random import Random
 
 import pytest
 
-from workers.diagnosis.cdn_pairs import diagnosis_of_pairs
-from workers.diagnosis.compare_document import Asked
-from workers.diagnosis.compare_drawing import draw_comparison
-from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, Names, PairRun
-from workers.diagnosis.pairs import compare
+from workers.diagnosis.pair.cdn import diagnosis_of_pairs
+from workers.diagnosis.pair.document import Asked
+from workers.diagnosis.pair.drawing import draw_comparison
+from workers.diagnosis.pair.samples import ANY_TWO, CDN_AND_ORIGIN, Names, PairRun
+from workers.diagnosis.pair.verdict import compare
 from workers.measurement.canvas import Canvas
 from workers.measurement.pair import CacheState
 from workers.tests.diagnosis.noise import calm, leg, series

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import transport
+from workers.diagnosis.probe import transport
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import Confidence, Finding
 from workers.measurement.finding import FindingId as Id

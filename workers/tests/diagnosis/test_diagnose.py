@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from workers.diagnosis import diagnose as diagnosing
 from workers.diagnosis.case import Case, Rule, Verdicts
-from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.probe import diagnose as diagnosing
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.measurement.connection import Header
 from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, failure

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis import path
+from workers.diagnosis.probe import path
 from workers.measurement.evidence import ProbeEvidence, TcpState, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import transport
+from workers.diagnosis.probe import transport
 from workers.measurement.evidence import Trial
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import Severity

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import answers, transport
-from workers.diagnosis.flights import mss_of, packet_time_us
+from workers.diagnosis.probe import answers, transport
+from workers.diagnosis.probe.flights import mss_of, packet_time_us
 from workers.measurement.evidence import ProbeEvidence, TcpState, Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason

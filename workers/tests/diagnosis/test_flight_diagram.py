@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from workers.diagnosis.flight_diagram import MAX_ROWS, flight_diagram
+from workers.diagnosis.probe.flight_diagram import MAX_ROWS, flight_diagram
 from workers.measurement.evidence import Direction, Exchange, Handshake, TlsRecord, Transfer, Trial, TrialEvidence
 
 RTT_US = 100_000

@@ -1,6 +1,6 @@
 """The ladder in a terminal."""
 
-from workers.diagnosis.flight_drawing import draw_flights
+from workers.diagnosis.probe.flight_drawing import draw_flights
 from workers.measurement.canvas import RED, Canvas, columns_of
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.tests.diagnosis.test_flight_diagram import overflowing

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import answers, handshakes, path, records, transport
 from workers.diagnosis.case import Case
-from workers.diagnosis.flights import Flight, Turn, answer_turn, handshake_turns
-from workers.diagnosis.gaps import Ruler, ruler_of
-from workers.diagnosis.round_trips import handshake_round_trips
-from workers.diagnosis.slow_start import rounds
-from workers.diagnosis.weighing import is_blind, is_late
-from workers.diagnosis.windows import (
+from workers.diagnosis.probe import answers, handshakes, path, records, transport
+from workers.diagnosis.probe.flights import Flight, Turn, answer_turn, handshake_turns
+from workers.diagnosis.probe.gaps import Ruler, ruler_of
+from workers.diagnosis.probe.round_trips import handshake_round_trips
+from workers.diagnosis.probe.slow_start import rounds
+from workers.diagnosis.probe.weighing import is_blind, is_late
+from workers.diagnosis.probe.windows import (
     known_window,
     usual_setting,
     usual_window_after,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import handshakes, transport
+from workers.diagnosis.probe import handshakes, transport
 from workers.measurement.evidence import CertificateCompression as Compression
 from workers.measurement.evidence import Direction, ProbeEvidence, TcpState, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, NotJudgedReason, Severity

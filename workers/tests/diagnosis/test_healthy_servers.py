@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.diagnosis import answers, handshakes, path, records, transport
+from workers.diagnosis.probe import answers, handshakes, path, records, transport
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import found
 from workers.tests.diagnosis.path import Path

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import answers, handshakes, protocols, records, transport
+from workers.diagnosis.probe import answers, handshakes, protocols, records, transport
 from workers.measurement.evidence import Trial
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import Severity

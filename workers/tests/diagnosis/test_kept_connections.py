@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis.answers import keepalive_off
+from workers.diagnosis.probe.answers import keepalive_off
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason, Severity

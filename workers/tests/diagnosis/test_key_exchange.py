@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis.key_exchange import RULES
+from workers.diagnosis.probe.key_exchange import RULES
 from workers.measurement.evidence import Depth, ProbeEvidence, TcpState, Trial
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import Finding, FindingId, Severity

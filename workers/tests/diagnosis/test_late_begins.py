@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis import answers, handshakes
 from workers.diagnosis.case import Case
-from workers.diagnosis.late_begins import up_us_per_byte
+from workers.diagnosis.probe import answers, handshakes
+from workers.diagnosis.probe.late_begins import up_us_per_byte
 from workers.measurement.evidence import Direction, ProbeEvidence, TcpState, Transfer, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason

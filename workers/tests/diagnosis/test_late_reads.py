@@ -2,8 +2,8 @@
 
 import pytest
 
-from workers.diagnosis import answers
-from workers.diagnosis.flights import packet_time_us
+from workers.diagnosis.probe import answers
+from workers.diagnosis.probe.flights import packet_time_us
 from workers.measurement.evidence import Trial
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import found

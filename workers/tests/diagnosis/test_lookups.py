@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis import names
+from workers.diagnosis.probe import names
 from workers.measurement.evidence import Alias, Depth, NameEvidence, Question
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason

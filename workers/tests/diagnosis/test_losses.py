@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis import path
-from workers.diagnosis.diagnose import RULES
+from workers.diagnosis.probe import path
+from workers.diagnosis.probe.diagnose import RULES
 from workers.measurement.evidence import Direction, ProbeEvidence, TcpState, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import Confidence, NotJudgedReason

@@ -5,8 +5,8 @@ from statistics import median
 
 import pytest
 
-from workers.diagnosis import answers, handshakes, transport
-from workers.diagnosis.flights import packet_time_us
+from workers.diagnosis.probe import answers, handshakes, transport
+from workers.diagnosis.probe.flights import packet_time_us
 from workers.measurement.evidence import Direction, ProbeEvidence, Transfer, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, found, left_open

@@ -5,8 +5,8 @@ from unittest.mock import patch
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from workers.diagnosis import diagnose as diagnosing
-from workers.diagnosis.once import once_a_trial, one_diagnosis
+from workers.diagnosis.probe import diagnose as diagnosing
+from workers.diagnosis.probe.once import once_a_trial, one_diagnosis
 from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
 from workers.tests.diagnosis import anything
 from workers.tests.diagnosis.sites import judge, trial

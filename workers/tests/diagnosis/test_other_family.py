@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis import path
 from workers.diagnosis.case import Case
+from workers.diagnosis.probe import path
 from workers.measurement.evidence import Depth, ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import Confidence, NotJudgedReason, Severity

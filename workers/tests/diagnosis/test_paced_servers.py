@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import transport
-from workers.diagnosis.checks import Judged
-from workers.diagnosis.checks_http import initial_window
+from workers.diagnosis.probe import transport
+from workers.diagnosis.probe.checks import Judged
+from workers.diagnosis.probe.checks_http import initial_window
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
 from workers.tests.diagnosis.judging import left_open

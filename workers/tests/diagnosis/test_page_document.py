@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from jsonschema_rs import Draft202012Validator
 
-from workers.diagnosis.page_document import page_document
+from workers.diagnosis.page.document import page_document
 from workers.measurement.document import Document
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import (

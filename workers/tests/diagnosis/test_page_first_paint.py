@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.finding import FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.page_view import PlainText
 from workers.measurement.waterfall import Blocking, Place, Request, ResourceType, RowFlag, TimingSource

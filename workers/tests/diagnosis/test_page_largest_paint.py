@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis.page_largest_paint import largest_row
+from workers.diagnosis.page.largest_paint import largest_row
 from workers.measurement.finding import FindingId
 from workers.measurement.page_view import ShownPicture
 from workers.measurement.waterfall import Blocking, ResourceType, RowFlag, ServedFrom

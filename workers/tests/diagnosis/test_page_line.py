@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.diagnosis.page_line import sooner_by_fewer_us, sooner_us
+from workers.diagnosis.page.line import sooner_by_fewer_us, sooner_us
 from workers.measurement.finding import FindingId
 from workers.measurement.page_view import PlainText
 from workers.measurement.timing import Timing

@@ -6,10 +6,10 @@ from math import inf
 
 import pytest
 
-from workers.diagnosis.page_case import PageCase
-from workers.diagnosis.page_hosts import trip_us
-from workers.diagnosis.page_line import sooner_by_fewer_us
-from workers.diagnosis.page_pauses import flow_rate
+from workers.diagnosis.page.case import PageCase
+from workers.diagnosis.page.hosts import trip_us
+from workers.diagnosis.page.line import sooner_by_fewer_us
+from workers.diagnosis.page.pauses import flow_rate
 from workers.measurement.connection import Connection, Pause
 from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement

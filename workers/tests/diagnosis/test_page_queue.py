@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.diagnosis.page_queue import Queues
+from workers.diagnosis.page.queue import Queues
 from workers.measurement.finding import FindingId
 from workers.measurement.page_view import PlainText
 from workers.measurement.waterfall import Request

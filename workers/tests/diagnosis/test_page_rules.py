@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis.page_returning import lifetime_s
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.diagnose import diagnose_page
+from workers.diagnosis.page.returning import lifetime_s
 from workers.measurement.connection import Header
 from workers.measurement.finding import FindingId, Severity
 from workers.measurement.page_options import PageState, Protocol

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis.page_case import case_of
-from workers.diagnosis.page_spare import spare_us
+from workers.diagnosis.page.case import case_of
+from workers.diagnosis.page.spare import spare_us
 from workers.measurement.connection import Pause
 from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.finding import Cause, Finding, FindingId, Severity, Together
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import PlainText

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.diagnosis.page_case import PageCase
-from workers.diagnosis.page_one_connection import sooner_over_one_us
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.case import PageCase
+from workers.diagnosis.page.diagnose import diagnose_page
+from workers.diagnosis.page.one_connection import sooner_over_one_us
 from workers.measurement.connection import Connection, Header
 from workers.measurement.finding import Finding, FindingId, Severity
 from workers.measurement.messages import PageMeasurement

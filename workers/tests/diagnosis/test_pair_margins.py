@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis.pair_samples import PairRun, PairSample, Verdict
-from workers.diagnosis.pairs import Difference, PairVerdict, compare, judge, overall
+from workers.diagnosis.pair.samples import PairRun, PairSample, Verdict
+from workers.diagnosis.pair.verdict import Difference, PairVerdict, compare, judge, overall
 from workers.measurement.pair import Leg
 from workers.tests.diagnosis.noise import fixed, leg, warnings
 

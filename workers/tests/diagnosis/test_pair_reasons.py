@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from workers.diagnosis.pair_samples import LegSample, PairSample, Verdict
-from workers.diagnosis.pairs import judge
+from workers.diagnosis.pair.samples import LegSample, PairSample, Verdict
+from workers.diagnosis.pair.verdict import judge
 from workers.measurement.pair import CacheState
 from workers.tests.diagnosis.noise import fixed, leg, reasons, warnings
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis.pair_reasons import Reason
-from workers.diagnosis.pair_samples import Verdict
-from workers.diagnosis.pairs import PairVerdict, judge, overall
+from workers.diagnosis.pair.reasons import Reason
+from workers.diagnosis.pair.samples import Verdict
+from workers.diagnosis.pair.verdict import PairVerdict, judge, overall
 from workers.tests.diagnosis.noise import calm, fixed, leg, series
 
 

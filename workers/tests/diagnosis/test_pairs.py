@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.diagnosis.pair_reasons import Evidence, reasons_of
-from workers.diagnosis.pair_samples import ANY_TWO, CDN_AND_ORIGIN, LegSample, PairRun, PairSample, Verdict, run_of
-from workers.diagnosis.pairs import MAX_PAIRS, compare, judge
+from workers.diagnosis.pair.reasons import Evidence, reasons_of
+from workers.diagnosis.pair.samples import ANY_TWO, CDN_AND_ORIGIN, LegSample, PairRun, PairSample, Verdict, run_of
+from workers.diagnosis.pair.verdict import MAX_PAIRS, compare, judge
 from workers.measurement.messages import PairMeasurement
 from workers.measurement.pair import CacheState, Leg
 from workers.measurement.timing import Phases

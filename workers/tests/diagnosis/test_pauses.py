@@ -5,7 +5,7 @@ from statistics import median
 
 import pytest
 
-from workers.diagnosis import answers, transport
+from workers.diagnosis.probe import answers, transport
 from workers.measurement.evidence import (
     Direction,
     ProbeEvidence,

@@ -9,7 +9,7 @@ from typing import Any
 from jsonschema_rs import Draft202012Validator
 
 from workers.diagnosis.catalogue import entry
-from workers.diagnosis.probe_document import probe_document
+from workers.diagnosis.probe.document import probe_document
 from workers.measurement.document import Document
 from workers.measurement.evidence import (
     ChainCertificate,

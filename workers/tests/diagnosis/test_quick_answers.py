@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import answers
+from workers.diagnosis.probe import answers
 from workers.measurement.finding import Confidence
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, found

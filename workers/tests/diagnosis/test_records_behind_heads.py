@@ -5,7 +5,7 @@ from statistics import median
 
 import pytest
 
-from workers.diagnosis import records
+from workers.diagnosis.probe import records
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import Severity

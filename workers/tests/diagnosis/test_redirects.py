@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis.headers import hsts_max_age_s, offers_http3
+from workers.diagnosis.probe.headers import hsts_max_age_s, offers_http3
 from workers.measurement.connection import Header
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.failure import FailureKind, failure

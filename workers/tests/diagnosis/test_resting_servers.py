@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import transport
+from workers.diagnosis.probe import transport
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
 from workers.tests.diagnosis.judging import cost, found, left_open

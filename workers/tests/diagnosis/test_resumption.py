@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis.thinking import THOUGHTFUL
+from workers.diagnosis.probe.thinking import THOUGHTFUL
 from workers.measurement.evidence import EarlyData, ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, Stage, failure
 from workers.measurement.finding import Answer, CheckColumn, FindingId, Severity

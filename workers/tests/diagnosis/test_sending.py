@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.diagnosis.sending import as_sent
 from workers.measurement.evidence import ProbeEvidence
 from workers.measurement.failure import FailureKind, failure

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import handshakes
+from workers.diagnosis.probe import handshakes
 from workers.measurement.evidence import ProbeEvidence, TcpState
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import found

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wilcoxon
 
-from workers.diagnosis.signed_rank import EXACT_UP_TO, PairedDifferences, stands_apart
+from workers.diagnosis.pair.signed_rank import EXACT_UP_TO, PairedDifferences, stands_apart
 
 VALUES = st.lists(st.integers(-10_000_000, 10_000_000), min_size=1, max_size=60)
 

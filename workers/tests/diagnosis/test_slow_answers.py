@@ -5,7 +5,7 @@ from statistics import mean
 
 import pytest
 
-from workers.diagnosis import answers, handshakes, records, transport
+from workers.diagnosis.probe import answers, handshakes, records, transport
 from workers.measurement.evidence import (
     Direction,
     ProbeEvidence,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.diagnosis.slow_start import coming_us, further_flights, line_rate
+from workers.diagnosis.probe.slow_start import coming_us, further_flights, line_rate
 
 sizes, trips = st.integers(1, 10_000_000), st.integers(0, 500_000)
 

@@ -5,9 +5,9 @@ from statistics import median
 
 import pytest
 
-from workers.diagnosis import handshakes, records, transport
 from workers.diagnosis.catalogue import entry, fact_words
-from workers.diagnosis.windows import agreed, window_of
+from workers.diagnosis.probe import handshakes, records, transport
+from workers.diagnosis.probe.windows import agreed, window_of
 from workers.measurement.evidence import (
     Direction,
     Exchange,

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis.diagnose import diagnose
-from workers.diagnosis.probe_document import probe_document
+from workers.diagnosis.probe.diagnose import diagnose
+from workers.diagnosis.probe.document import probe_document
 from workers.measurement.document import Document
 from workers.measurement.evidence import ProbeEvidence, TcpState, Trial
 from workers.measurement.finding import CheckColumn

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis import answers
-from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.probe import answers
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.measurement.evidence import Direction, Exchange, TlsRecord, Transfer, Trial, TrialEvidence
 from workers.measurement.finding import FindingId
 from workers.tests.diagnosis.judging import found

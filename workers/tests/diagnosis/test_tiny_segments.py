@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import answers, records
+from workers.diagnosis.probe import answers, records
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
 from workers.tests.diagnosis.judging import cost, found, left_open

@@ -5,7 +5,7 @@ from statistics import median
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.diagnosis import answers, handshakes, records, transport
+from workers.diagnosis.probe import answers, handshakes, records, transport
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import found, said

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from workers.diagnosis import answers, handshakes, path, records, transport
+from workers.diagnosis.probe import answers, handshakes, path, records, transport
 from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id

@@ -4,7 +4,7 @@ from statistics import median
 
 import pytest
 
-from workers.diagnosis import transport
+from workers.diagnosis.probe import transport
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import found, left_open

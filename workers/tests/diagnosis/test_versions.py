@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.diagnosis.tls_visits import false_start_possible
+from workers.diagnosis.probe.tls_visits import false_start_possible
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import Answer, CheckColumn, Confidence, FindingId, NotJudgedReason, Severity
 from workers.tests.diagnosis.sites import (

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis import transport
+from workers.diagnosis.probe import transport
 from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, NotJudgedReason
 from workers.measurement.finding import FindingId as Id

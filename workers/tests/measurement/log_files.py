@@ -2,11 +2,11 @@
 
 import json
 
-from workers.measurement.compute.log_file import LogFile, read_log_file
-from workers.measurement.compute.log_rows import rows_of
-from workers.measurement.compute.netlog import read_netlog
-from workers.measurement.compute.netlog_events import names_of
-from workers.measurement.compute.network_log import NetworkLog
+from workers.measurement.compute.files.log_file import LogFile, read_log_file
+from workers.measurement.compute.files.log_rows import rows_of
+from workers.measurement.compute.netlog.events import names_of
+from workers.measurement.compute.netlog.log import NetworkLog
+from workers.measurement.compute.netlog.reading import read_netlog
 from workers.measurement.waterfall import Request, Waterfall
 from workers.tests.captures import logs
 from workers.tests.shapes import golden

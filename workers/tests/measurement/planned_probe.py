@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
-from workers.measurement.compute.trial_plan import MAX_CONNECTIONS, Scope, Step, next_step
+from workers.measurement.compute.probe.trial_plan import MAX_CONNECTIONS, Scope, Step, next_step
 from workers.measurement.evidence import Exchange, Handshake, TcpState, Trial, TrialEvidence
 
 RTT_US = 40_000

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.page.page import compute_page
 from workers.measurement.connection import Connection
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import Request

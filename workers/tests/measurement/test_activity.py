@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.measurement.captures_sight import ProcessorTime, SightCapture, ThreadSample
-from workers.measurement.compute.activity import MAX_STEPS, activity_of, cpu_time_of
+from workers.measurement.compute.page.activity import MAX_STEPS, activity_of, cpu_time_of
 from workers.measurement.vitals import CpuTime
 
 ZERO_S = 1_000.0

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from workers.measurement.captures_page import BodySeen
-from workers.measurement.compute.blocking import blocking_of, blocks_rendering, with_hinted, with_preloads
-from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.page.blocking import blocking_of, blocks_rendering, with_hinted, with_preloads
+from workers.measurement.compute.page.page import compute_page
 from workers.measurement.timing import Timing
 from workers.measurement.waterfall import Blocking, ResourceType, RowFlag, ServedFrom
 from workers.tests.captures import store

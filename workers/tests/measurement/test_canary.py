@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from workers.measurement.captures_page import NetlogCapture
-from workers.measurement.compute.canary import CanaryVisit, canary_fault, remembered_names
+from workers.measurement.compute.page.canary import CanaryVisit, canary_fault, remembered_names
 from workers.measurement.connection import Connection
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Span, Timing

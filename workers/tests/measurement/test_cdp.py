@@ -3,8 +3,8 @@
 from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent
-from workers.measurement.compute.cdp import read_devtools
-from workers.measurement.compute.exchange import Exchange
+from workers.measurement.compute.devtools.exchange import Exchange
+from workers.measurement.compute.devtools.reading import read_devtools
 from workers.measurement.waterfall import ServedFrom
 
 _WORKER = "https://a.test/worker.js"

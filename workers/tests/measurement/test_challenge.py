@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from workers.measurement.captures_page import PageCapture
-from workers.measurement.compute.challenge import challenge_by_headers, challenge_of_page
-from workers.measurement.compute.page import Page
-from workers.measurement.compute.page_outcome import judge_page
+from workers.measurement.compute.page.challenge import challenge_by_headers, challenge_of_page
+from workers.measurement.compute.page.outcome import judge_page
+from workers.measurement.compute.page.page import Page
 from workers.measurement.connection import Header
 from workers.measurement.failure import FailureKind
 from workers.measurement.messages import Failed, Kind, Measured, PageMeasurement

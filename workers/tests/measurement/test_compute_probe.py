@@ -20,8 +20,8 @@ from workers.measurement.captures_probe import (
     ResponseCapture,
     SendCapture,
 )
-from workers.measurement.compute.evidence import Deeper
-from workers.measurement.compute.probe import probe_measurement
+from workers.measurement.compute.probe.evidence import Deeper
+from workers.measurement.compute.probe.probe import probe_measurement
 from workers.measurement.evidence import CertificateFault
 from workers.measurement.messages import Clock
 from workers.measurement.timing import Phases, phases_of

@@ -5,7 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from workers.measurement.captures_page import DevToolsEvent
-from workers.measurement.compute.console import CONSOLE_EVENTS, MAX_TEXT_CHARS, console_of
+from workers.measurement.compute.devtools.console import CONSOLE_EVENTS, MAX_TEXT_CHARS, console_of
 from workers.measurement.page_view import MAX_CONSOLE_MESSAGES, ConsoleLevel, ConsoleMessage
 
 ZERO_S = 1_700_000_000.0

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from workers.measurement.compute.devtools_file import NoDevToolsError, read_devtools_file
+from workers.measurement.compute.files.devtools_file import NoDevToolsError, read_devtools_file
 from workers.measurement.timing import Timing
 from workers.measurement.waterfall import Request
 from workers.tests.captures import store

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.devtools_file import DevToolsFile, NoDevToolsError, read_devtools_file
+from workers.measurement.compute.files.devtools_file import DevToolsFile, NoDevToolsError, read_devtools_file
 from workers.measurement.waterfall import Request, RowFlag
 from workers.tests.measurement.recorded import saved_events
 

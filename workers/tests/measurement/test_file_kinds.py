@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.devtools_file import NoDevToolsError, read_devtools_file
-from workers.measurement.compute.file_kinds import kind_of, names_in
-from workers.measurement.compute.log_file import NoNetlogError, read_log_file
+from workers.measurement.compute.files.devtools_file import NoDevToolsError, read_devtools_file
+from workers.measurement.compute.files.kinds import kind_of, names_in
+from workers.measurement.compute.files.log_file import NoNetlogError, read_log_file
 from workers.measurement.imports.read import UnreadableFileError, read_import
 
 HAR = {"log": {"version": "1.2", "entries": [], "pages": [{"id": "a}", "title": 'b"]'}]}}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from workers.measurement.compute.netlog_nouns import NetHop, NetSocket, Stretch
-from workers.measurement.compute.network_log import NetworkLog
+from workers.measurement.compute.netlog.log import NetworkLog
+from workers.measurement.compute.netlog.nouns import NetHop, NetSocket, Stretch
 
 _URL = "http://shop.test/"
 

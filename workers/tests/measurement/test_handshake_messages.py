@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.handshake_messages import (
+from workers.measurement.compute.probe.handshake_messages import (
     certificate_bytes,
     chain_of,
     cipher_of,

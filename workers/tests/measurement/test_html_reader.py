@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.html_reader import HtmlReader
-from workers.measurement.compute.shown import body_of
-from workers.measurement.compute.standing import MAX_CHARS, make_tag, stands_in
+from workers.measurement.compute.page.html_reader import HtmlReader
+from workers.measurement.compute.page.shown import body_of
+from workers.measurement.compute.page.standing import MAX_CHARS, make_tag, stands_in
 
 WITHIN = (make_tag("p", {}), make_tag("body", {}), make_tag("html", {}))
 PIECES = ["<", ">", "<!", "<![", "]]>", "CDATA[", "if !IE]", "DOCTYPE", "<!--", "-->", "<?", "</", "&", "&#", "a", " ",

@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.exchange import Exchange
-from workers.measurement.compute.join import CACHE_MISS, join
-from workers.measurement.compute.netlog_nouns import NetHop
+from workers.measurement.compute.devtools.exchange import Exchange
+from workers.measurement.compute.netlog.nouns import NetHop
+from workers.measurement.compute.page.join import CACHE_MISS, join
 
 URLS = ("https://shop.test/", "https://shop.test/poll")
 INSTANTS = st.lists(st.integers(0, 2_000), max_size=40, unique=True)

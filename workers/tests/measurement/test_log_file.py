@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workers.measurement.compute.log_file import NoNetlogError
-from workers.measurement.compute.log_rows import rows_of
+from workers.measurement.compute.files.log_file import NoNetlogError
+from workers.measurement.compute.files.log_rows import rows_of
 from workers.tests.captures import logs
 from workers.tests.measurement.log_files import HEAD, read
 

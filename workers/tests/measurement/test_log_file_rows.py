@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from workers.measurement.compute.log_rows import rows_of
-from workers.measurement.compute.netlog import gather
-from workers.measurement.compute.netlog_events import NetEvent, Phase, names_of, read_events
-from workers.measurement.compute.netlog_frames import Frames
-from workers.measurement.compute.netlog_nouns import NetHop, NetSocket, Opener, Stretch
-from workers.measurement.compute.netlog_requests import Requests
-from workers.measurement.compute.network_log import NetworkLog
+from workers.measurement.compute.files.log_rows import rows_of
+from workers.measurement.compute.netlog.events import NetEvent, Phase, names_of, read_events
+from workers.measurement.compute.netlog.frames import Frames
+from workers.measurement.compute.netlog.log import NetworkLog
+from workers.measurement.compute.netlog.nouns import NetHop, NetSocket, Opener, Stretch
+from workers.measurement.compute.netlog.reading import gather
+from workers.measurement.compute.netlog.requests import Requests
 from workers.measurement.waterfall import Request, RowFlag, ServedFrom
 from workers.tests.captures import logs
 from workers.tests.measurement.log_files import log_of, read, row, shown, waterfall_of

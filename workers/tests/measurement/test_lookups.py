@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from workers.measurement.compute.log_rows import rows_of
-from workers.measurement.compute.netlog import gather
-from workers.measurement.compute.netlog_events import NetEvent, Phase, names_of
-from workers.measurement.compute.network_log import NetworkLog
+from workers.measurement.compute.files.log_rows import rows_of
+from workers.measurement.compute.netlog.events import NetEvent, Phase, names_of
+from workers.measurement.compute.netlog.log import NetworkLog
+from workers.measurement.compute.netlog.reading import gather
 from workers.measurement.waterfall import Request
 from workers.tests.measurement.log_files import shown
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.netlog import gather, read_netlog
-from workers.measurement.compute.netlog_events import NEEDED, NetEvent, Phase, names_of, read_events
-from workers.measurement.compute.network_log import NetworkLog
+from workers.measurement.compute.netlog.events import NEEDED, NetEvent, Phase, names_of, read_events
+from workers.measurement.compute.netlog.log import NetworkLog
+from workers.measurement.compute.netlog.reading import gather, read_netlog
 from workers.tests.captures import store
 from workers.tests.measurement.recorded import GOLDEN
 from workers.tests.shapes import golden

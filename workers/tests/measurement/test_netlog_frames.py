@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from workers.measurement.captures_page import NetlogCapture
-from workers.measurement.compute.netlog import read_netlog
-from workers.measurement.compute.netlog_events import names_of
-from workers.measurement.compute.netlog_nouns import NetHop
+from workers.measurement.compute.netlog.events import names_of
+from workers.measurement.compute.netlog.nouns import NetHop
+from workers.measurement.compute.netlog.reading import read_netlog
 from workers.tests.shapes import golden
 
 _LATE_MS = 9

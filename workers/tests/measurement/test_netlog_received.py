@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from workers.measurement.captures_page import NetlogCapture
-from workers.measurement.compute.cdp import read_devtools
-from workers.measurement.compute.join import join
-from workers.measurement.compute.netlog import read_netlog
-from workers.measurement.compute.netlog_events import names_of
-from workers.measurement.compute.netlog_nouns import NetHop
-from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.devtools.reading import read_devtools
+from workers.measurement.compute.netlog.events import names_of
+from workers.measurement.compute.netlog.nouns import NetHop
+from workers.measurement.compute.netlog.reading import read_netlog
+from workers.measurement.compute.page.join import join
+from workers.measurement.compute.page.page import compute_page
 from workers.measurement.waterfall import Request
 from workers.tests.measurement.log_files import log_of
 from workers.tests.shapes import golden

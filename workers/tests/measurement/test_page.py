@@ -8,8 +8,8 @@ from itertools import pairwise
 import pytest
 
 from workers.measurement.captures_page import BodySeen, DevToolsEvent, NetlogCapture, PageCapture, PieceSeen
-from workers.measurement.compute import page as page_module
-from workers.measurement.compute.page import MAX_ROWS, compute_page
+from workers.measurement.compute.page import page as page_module
+from workers.measurement.compute.page.page import MAX_ROWS, compute_page
 from workers.measurement.waterfall import ServedFrom, TimingSource, Waterfall
 from workers.measurement.wire import decode, encode
 from workers.tests.captures import store

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from workers.measurement.captures_page import PageCapture
-from workers.measurement.compute.page import compute_page
-from workers.measurement.compute.page_outcome import KINDS, document_of, judge_page
-from workers.measurement.compute.page_waiting import Waiting
+from workers.measurement.compute.page.outcome import KINDS, document_of, judge_page
+from workers.measurement.compute.page.page import compute_page
+from workers.measurement.compute.page.waiting import Waiting
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.messages import Failed, Kind, Measured, RunRequest
 from workers.measurement.page_options import PageOptions, Protocol

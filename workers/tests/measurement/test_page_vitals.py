@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.page_vitals import (
+from workers.measurement.compute.devtools.vitals import (
     MAX_TOLD,
     Milestones,
     layout_shift_score,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from workers.measurement.compute.netlog_nouns import NetHop, NetSocket, Opener, Stretch
-from workers.measurement.compute.network_log import NetworkLog
-from workers.measurement.compute.page_waiting import Waiting, ended_at, waiting_of
+from workers.measurement.compute.netlog.log import NetworkLog
+from workers.measurement.compute.netlog.nouns import NetHop, NetSocket, Opener, Stretch
+from workers.measurement.compute.page.waiting import Waiting, ended_at, waiting_of
 from workers.measurement.failure import Stage
 
 ASKED_MS, UNTIL_MS = 1_000, 11_000

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.measurement.compute.pair_hops import as_probe
+from workers.measurement.compute.probe.pair_hops import as_probe
 from workers.measurement.messages import ProbeMeasurement
 from workers.measurement.pair import DialAddress, parse_dial_address
 from workers.measurement.target import TargetError

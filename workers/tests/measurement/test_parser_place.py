@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workers.measurement.compute.parser_place import parser_place
+from workers.measurement.compute.page.parser_place import parser_place
 
 PAGE = {"type": "parser", "url": "https://a.example/", "lineNumber": 2, "columnNumber": 17.0}
 

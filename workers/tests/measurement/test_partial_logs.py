@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from workers.measurement.compute.log_file import LogFile, NoNetlogError, read_log_file
-from workers.measurement.compute.log_rows import rows_of
-from workers.measurement.compute.netlog_events import WANTED
+from workers.measurement.compute.files.log_file import LogFile, NoNetlogError, read_log_file
+from workers.measurement.compute.files.log_rows import rows_of
+from workers.measurement.compute.netlog.events import WANTED
 from workers.measurement.timing import Timing
 from workers.measurement.waterfall import Request
 from workers.tests.captures import logs

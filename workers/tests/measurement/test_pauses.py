@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.page import compute_page
-from workers.measurement.compute.pauses import MAX_PAUSES, pauses_of
+from workers.measurement.compute.netlog.pauses import MAX_PAUSES, pauses_of
+from workers.measurement.compute.page.page import compute_page
 from workers.tests.measurement.recorded import page_of
 from workers.tests.shapes import golden
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.phases import devtools_spans, marks_of, refine, span_between
+from workers.measurement.compute.page.phases import devtools_spans, marks_of, refine, span_between
 from workers.measurement.timing import Span
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from workers.measurement.captures_page import PieceSeen
-from workers.measurement.compute.pieces import came_on_us
+from workers.measurement.compute.devtools.pieces import came_on_us
 from workers.measurement.waterfall import ResourceType
 from workers.tests.builders import build_connection, span
 from workers.tests.diagnosis.page_sketch import row

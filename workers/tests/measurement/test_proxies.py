@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from workers.measurement.compute.log_rows import rows_of
-from workers.measurement.compute.netlog import gather
-from workers.measurement.compute.netlog_events import NetEvent, Phase, names_of
-from workers.measurement.compute.network_log import NetworkLog
-from workers.measurement.compute.row_flags import connection_flags
+from workers.measurement.compute.files.log_rows import rows_of
+from workers.measurement.compute.netlog.events import NetEvent, Phase, names_of
+from workers.measurement.compute.netlog.log import NetworkLog
+from workers.measurement.compute.netlog.reading import gather
+from workers.measurement.compute.page.row_flags import connection_flags
 from workers.measurement.connection import Connection
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request, RowFlag

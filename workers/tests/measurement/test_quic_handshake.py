@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.page import compute_page
-from workers.measurement.compute.quic_handshake import QuicHandshake
+from workers.measurement.compute.netlog.quic_handshake import QuicHandshake
+from workers.measurement.compute.page.page import compute_page
 from workers.tests.measurement.test_handshake_messages import certificates, message
 from workers.tests.shapes import golden
 

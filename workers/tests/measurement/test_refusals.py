@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 import pytest
 
 from workers.measurement.certificate import Certificate
-from workers.measurement.compute.netlog_events import NetEvent, Phase
-from workers.measurement.compute.refusals import opened_for, with_accepted_errors
+from workers.measurement.compute.netlog.events import NetEvent, Phase
+from workers.measurement.compute.netlog.refusals import opened_for, with_accepted_errors
 from workers.measurement.connection import Connection
 from workers.tests.measurement.test_lookups import URL, log_of, points_to
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.representative import representative, spreads
+from workers.measurement.compute.page.representative import representative, spreads
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import ViewSample
 from workers.measurement.vitals import Vitals

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from workers.measurement.compute.exchange import SERVICE_WORKER, Exchange
-from workers.measurement.compute.log_rows import rows_of
-from workers.measurement.compute.netlog_nouns import NetHop, NetSocket, Stretch
-from workers.measurement.compute.network_log import NetworkLog
-from workers.measurement.compute.page import compute_page
-from workers.measurement.compute.page_connections import Network, connections_of
-from workers.measurement.compute.settle import settle
+from workers.measurement.compute.devtools.exchange import SERVICE_WORKER, Exchange
+from workers.measurement.compute.files.log_rows import rows_of
+from workers.measurement.compute.netlog.log import NetworkLog
+from workers.measurement.compute.netlog.nouns import NetHop, NetSocket, Stretch
+from workers.measurement.compute.page.connections import Network, connections_of
+from workers.measurement.compute.page.page import compute_page
+from workers.measurement.compute.page.settle import settle
 from workers.measurement.waterfall import Request, ServedFrom
 from workers.tests.shapes import golden
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.measurement.compute.shown import body_of
+from workers.measurement.compute.page.shown import body_of
 
 _HEAD = "<!doctype html><html><head><title>Words of the head</title><style>p { }</style></head>"
 

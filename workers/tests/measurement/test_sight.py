@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.captures_sight import SightCapture, ThreadSample
-from workers.measurement.compute.sight import Zero, with_sight, zero_of
-from workers.measurement.compute.visual import VisualProgress
+from workers.measurement.compute.page.sight import Zero, with_sight, zero_of
+from workers.measurement.compute.page.visual import VisualProgress
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import FilmFrame
 from workers.measurement.vitals import Vitals

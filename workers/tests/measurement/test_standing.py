@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.measurement.compute.standing import Tag, is_made, make_tag, stands_in
+from workers.measurement.compute.page.standing import Tag, is_made, make_tag, stands_in
 
 HTML = (
     '<!doctype html><html class="no-js" data-theme=light><title>Title</title><body>'

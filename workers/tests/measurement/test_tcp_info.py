@@ -6,7 +6,7 @@ import struct
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.tcp_info import disorder, tcp_state
+from workers.measurement.compute.probe.tcp_info import disorder, tcp_state
 
 
 def test_a_real_connection_is_read_whole() -> None:

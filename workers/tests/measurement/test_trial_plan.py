@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.trial_plan import MAX_CONNECTIONS, Scope, Step, next_step, planned
+from workers.measurement.compute.probe.trial_plan import MAX_CONNECTIONS, Scope, Step, next_step, planned
 from workers.measurement.evidence import (
     CertificateCompression,
     Direction,

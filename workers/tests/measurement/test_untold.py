@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.measurement.captures_page import DevToolsEvent, PageCapture
-from workers.measurement.compute.cdp import read_devtools
-from workers.measurement.compute.exchange import SOCKET, Exchange
+from workers.measurement.compute.devtools.exchange import SOCKET, Exchange
+from workers.measurement.compute.devtools.reading import read_devtools
 from workers.measurement.compute.header_lines import headers_in
-from workers.measurement.compute.page import compute_page
-from workers.measurement.compute.worker_requests import name_workers
+from workers.measurement.compute.page.page import compute_page
+from workers.measurement.compute.page.worker_requests import name_workers
 from workers.measurement.redaction import REDACTED
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
 from workers.tests.shapes import golden

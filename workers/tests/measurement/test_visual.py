@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.visual import COMPLETE_PPM, Shot, VisualProgress, distance, visual_progress
+from workers.measurement.compute.page.visual import COMPLETE_PPM, Shot, VisualProgress, distance, visual_progress
 
 # Ten points of one colour each: how many of them are white, grey and black.
 WHITE, HALF, BLACK = (10, 0, 0), (5, 0, 5), (0, 0, 10)

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import Diagnosis, FindingId
 from workers.measurement.messages import ProbeMeasurement

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from itertools import pairwise
 from statistics import mean
 
-from workers.diagnosis.path import HAPPY_EYEBALLS_US
-from workers.diagnosis.thinking import THOUGHTFUL
+from workers.diagnosis.probe.path import HAPPY_EYEBALLS_US
+from workers.diagnosis.probe.thinking import THOUGHTFUL
 from workers.measurement.evidence import Direction, Exchange, ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.messages import Hop, ProbeMeasurement
 from workers.measurement.timing import phases_of

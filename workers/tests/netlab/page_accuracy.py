@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from workers.measurement.captures_page import PageCapture
-from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.page.page import compute_page
 from workers.measurement.page_options import Protocol
 from workers.measurement.timing import Span, Timing
 from workers.measurement.waterfall import Request

@@ -8,7 +8,7 @@ from tempfile import mkdtemp
 
 import pytest
 
-from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import FindingId
 from workers.measurement.messages import ProbeMeasurement

@@ -11,8 +11,8 @@ import pytest
 from workers.browser import pool as pools
 from workers.browser.seen import PageRun
 from workers.measurement.captures_page import PageCapture
-from workers.measurement.compute.page import compute_page
-from workers.measurement.compute.page_outcome import document_of, judge_page
+from workers.measurement.compute.page.outcome import document_of, judge_page
+from workers.measurement.compute.page.page import compute_page
 from workers.measurement.failure import Blame, FailureKind
 from workers.measurement.messages import Failed, Measured, PageMeasurement
 from workers.shaping.netlink import add_address

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import mkdtemp
 
-from workers.diagnosis.diagnose import diagnose
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.measurement.finding import FindingId as Id
 from workers.tests.netlab.chains import Vault
 from workers.tests.netlab.column import Measurements, measure

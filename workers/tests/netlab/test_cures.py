@@ -15,8 +15,8 @@ from typing import NamedTuple
 import pytest
 
 from workers.diagnosis.catalogue import Setting, entry
-from workers.diagnosis.diagnose import diagnose
-from workers.diagnosis.page_bytes import TEXTS
+from workers.diagnosis.page.needless_bytes import TEXTS
+from workers.diagnosis.probe.diagnose import diagnose
 from workers.measurement.finding import Finding, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.netlab.advice import Spot

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.diagnosis.thinking import think_us
+from workers.diagnosis.probe.thinking import think_us
 from workers.measurement.evidence import Depth, Exchange, TrialEvidence
 from workers.measurement.failure import FailureKind, Stage
 from workers.measurement.finding import FindingId as Id

@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from workers.diagnosis.pair_samples import PairRun, Verdict, run_of
-from workers.diagnosis.pairs import MIN_PAIRS, PairVerdict, compare
+from workers.diagnosis.pair.samples import PairRun, Verdict, run_of
+from workers.diagnosis.pair.verdict import MIN_PAIRS, PairVerdict, compare
 from workers.measurement.messages import Kind, PairMeasurement
 from workers.measurement.pair import PairTarget
 from workers.pairs import PairEngine

@@ -13,8 +13,8 @@ import dns.rdatatype
 from dns.message import Message
 
 from workers.measurement.captures_probe import NameCapture
-from workers.measurement.compute.hop import RunClock
-from workers.measurement.compute.name import name_evidence
+from workers.measurement.compute.probe.hop import RunClock
+from workers.measurement.compute.probe.name import name_evidence
 from workers.measurement.evidence import NameEvidence
 from workers.probes.dns import Resolution, look_deeper, resolve
 from workers.probes.loop import Loop

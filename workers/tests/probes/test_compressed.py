@@ -20,7 +20,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
     from tlslite.messages import CompressedCertificate
 
-from workers.measurement.compute.handshake_messages import compressed_certificate
+from workers.measurement.compute.probe.handshake_messages import compressed_certificate
 from workers.measurement.evidence import CertificateCompression, Depth, ProbeEvidence, Trial
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import Answer, CheckColumn, FindingId

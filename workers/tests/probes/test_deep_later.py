@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from workers.measurement.compute.trial_plan import MAX_CONNECTIONS
+from workers.measurement.compute.probe.trial_plan import MAX_CONNECTIONS
 from workers.measurement.evidence import Depth, Direction, Trial, TrialEvidence
 from workers.measurement.messages import Measured
 from workers.tests.probes.conftest import NAME, Lab

@@ -15,7 +15,7 @@ from aioquic.h3.connection import FrameType
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workers.measurement.compute.evidence_trial import trial_evidence
+from workers.measurement.compute.probe.evidence_trial import trial_evidence
 from workers.measurement.connection import Header
 from workers.measurement.evidence import Direction, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, Stage

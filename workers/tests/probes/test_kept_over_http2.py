@@ -8,8 +8,8 @@ from h2.connection import H2Connection
 from h2.errors import ErrorCodes
 from h2.events import RequestReceived
 
-from workers.diagnosis.answers import keepalive_off
-from workers.diagnosis.protocols import h2_missing
+from workers.diagnosis.probe.answers import keepalive_off
+from workers.diagnosis.probe.protocols import h2_missing
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.failure import FailureKind
 from workers.measurement.finding import FindingId as Id

@@ -7,8 +7,8 @@ from uuid import uuid4
 
 import pytest
 
-from workers.diagnosis.pair_samples import run_of
-from workers.diagnosis.pairs import compare
+from workers.diagnosis.pair.samples import run_of
+from workers.diagnosis.pair.verdict import compare
 from workers.measurement.addresses import parse_networks
 from workers.measurement.messages import Kind, Measured, PairMeasurement
 from workers.measurement.pair import PairTarget

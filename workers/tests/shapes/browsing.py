@@ -24,7 +24,7 @@ from workers.browser.session import Home, Session
 from workers.browser.settings import BrowserSettings
 from workers.measurement.addresses import parse_networks
 from workers.measurement.captures_page import PageCapture
-from workers.measurement.compute.page import Page, compute_page
+from workers.measurement.compute.page.page import Page, compute_page
 from workers.measurement.messages import RunRequest
 from workers.measurement.page_options import PageOptions
 from workers.tests.browser.conftest import browser_settings, page_request

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from workers.measurement.captures_page import DevToolsEvent, NetlogCapture, PageCapture
-from workers.measurement.compute.netlog_events import WANTED
+from workers.measurement.compute.netlog.events import WANTED
 
 _FOLDER = Path(__file__).parent / "goldens"
 _APART = ("events", "netlog", "started_at", "secret_headers", "warnings")

@@ -8,7 +8,7 @@ import argparse
 import sys
 
 from workers.browser.faults import BrowserError
-from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.page.page import compute_page
 from workers.tests.shapes import golden
 from workers.tests.shapes.browsing import ShapeLab, shape_lab
 from workers.tests.shapes.catalogue import SHAPES

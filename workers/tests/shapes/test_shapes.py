@@ -2,7 +2,7 @@
 
 import pytest
 
-from workers.measurement.compute.page import compute_page
+from workers.measurement.compute.page.page import compute_page
 from workers.measurement.waterfall import RowFlag, ServedFrom
 from workers.tests.shapes import golden
 from workers.tests.shapes.catalogue import SHAPES

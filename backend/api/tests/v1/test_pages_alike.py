@@ -19,7 +19,7 @@ from backend.sites.models import Host, HostRole
 from workers.diagnosis.catalogue import entry
 from workers.diagnosis.diagnosed import diagnosed_page
 from workers.diagnosis.diagnosis_drawing import draw_diagnosis
-from workers.diagnosis.page_document import page_document
+from workers.diagnosis.page.document import page_document
 from workers.measurement.canvas import Canvas
 from workers.measurement.finding import FindingId
 from workers.measurement.har import About, har_document

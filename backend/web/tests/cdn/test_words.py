@@ -18,8 +18,8 @@ from backend.web.cdn.bars import leg_bars, scale_of
 from backend.web.cdn.caches import difference_of, hit_rows
 from backend.web.cdn.export import csv_of, document_of
 from backend.web.cdn.words import advice, first_verdict_in, never_comes, none_succeeds, reasons_text, title_of
-from workers.diagnosis.pair_samples import LegSample, PairRun, PairSample
-from workers.diagnosis.pairs import compare
+from workers.diagnosis.pair.samples import LegSample, PairRun, PairSample
+from workers.diagnosis.pair.verdict import compare
 from workers.measurement.finding import Diagnosis
 from workers.measurement.pair import CacheState
 from workers.measurement.timing import Phases

@@ -14,7 +14,7 @@ from backend.web.waterfall.flags import FLAG_NOTES, FLAG_SENTENCES
 from backend.web.waterfall.rows import Chart, Row, own_axis, page_chart, probe_chart
 from backend.web.waterfall.wanted import wanted_of
 from workers.measurement import examples, wire
-from workers.measurement.compute.pair_hops import as_probe
+from workers.measurement.compute.probe.pair_hops import as_probe
 from workers.measurement.messages import Measured, PageMeasurement, ProbeMeasurement, RunResult
 from workers.measurement.page_view import Activity, Film, FilmFrame
 from workers.measurement.timing import Span, Timing

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.waterfall import RowFlag
 from workers.tests.measurement.imports import samples
 from workers.tests.measurement.imports.reading import only, read, rows

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis.pages import diagnose_page
+from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.finding import FindingId
 from workers.measurement.timing import Timing, phases_of
 from workers.measurement.waterfall import ResourceType, ServedFrom

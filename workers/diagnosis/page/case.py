@@ -1,0 +1,213 @@
+"""What every rule of pages is given: one load under judgement, whose hosts are whose, and the way to its paints."""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from workers.diagnosis.page.hosts import opening_us, ready_us, waited_us
+from workers.diagnosis.page.largest_paint import LargestPaint
+from workers.diagnosis.page.paths import PaintPath, shows_nothing
+from workers.diagnosis.page.pauses import idle_pauses
+from workers.measurement.connection import Connection, Pause
+from workers.measurement.domains import cdn_of_name, registrable
+from workers.measurement.finding import (
+    Confidence,
+    Fact,
+    Finding,
+    FindingId,
+    NotJudged,
+    NotJudgedReason,
+    Severity,
+    Together,
+)
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
+from workers.measurement.web_address import host_of
+
+# Whether a host is the site's own to change; third parties' are not.
+IsOwn = Callable[[str], bool]
+HIGH_US = 200_000
+MEDIUM_US = 50_000
+# A finding speaks of so many rows by number.
+MAX_ROWS = 30
+_LINK = re.compile(r"<([^<>]{1,2048})>([^,<]{0,500})")
+_NOBODYS = frozenset({RowFlag.BROWSER_INTERNAL, RowFlag.PREFLIGHT})
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageCase:
+    """One load. `own` says which hosts are the site's. What a rule has claimed of a path no other claims again."""
+
+    page: PageMeasurement
+    own: IsOwn
+
+    @cached_property
+    def document(self) -> Request | None:
+        return next((row for row in self.page.waterfall.requests if row.number == self.page.document), None)
+
+    @cached_property
+    def rows(self) -> tuple[Request, ...]:
+        """What the page itself asked the network for, and got."""
+        return tuple(row for row in self.page.waterfall.requests if is_answered(row))
+
+    @cached_property
+    def rows_by_host(self) -> dict[str, list[Request]]:
+        """All of them, also what came to nothing."""
+        found: dict[str, list[Request]] = {}
+        for row in self.page.waterfall.requests:
+            found.setdefault(host_of(row.url), []).append(row)
+        return found
+
+    @cached_property
+    def _pauses(self) -> dict[int, tuple[Pause, ...]]:
+        return idle_pauses(self.page.waterfall)
+
+    def pauses_of(self, row: Request) -> tuple[Pause, ...]:
+        """When nothing came over its connection, nor over another one."""
+        return self._pauses.get(row.connection or 0, ())
+
+    @cached_property
+    def paint(self) -> PaintPath:
+        """The way to the first paint."""
+        return PaintPath.of(self.page)
+
+    @cached_property
+    def blocking(self) -> tuple[Request, ...]:
+        """What the first paint waited for since it blocks rendering, or the parser ahead of all that is shown. A
+        browser waits for an error as for an answer."""
+        rows = [row for row in self.page.waterfall.requests if row.number in self.paint.blocking]
+        came = (row for row in rows if row.served_from is ServedFrom.NETWORK or row.number in self.paint.shared)
+        return tuple(row for row in came if not _NOBODYS & set(row.flags))
+
+    def may_make_page(self, row: Request) -> bool:
+        """Whether a script may have made what was painted first: then it is shown no sooner for blocking nothing."""
+        return row.resource_type is ResourceType.SCRIPT and shows_nothing(self.page)
+
+    @cached_property
+    def largest(self) -> LargestPaint | None:
+        """The way from the first paint to the largest, where that waited for a picture or a font from the network."""
+        return LargestPaint.of(self.page)
+
+    @cached_property
+    def hint_us(self) -> int | None:
+        """When a hint in the head of the document would have been obeyed: as soon as the first other thing that the
+        page asked for, since a busy machine reads late what came early, and before anything was painted."""
+        came_us = None if self.document is None else self.document.timing.first_byte_us
+        if came_us is None:
+            return None
+        asked = (row.timing.start_us for row in self.page.waterfall.requests if row.timing.start_us >= came_us)
+        vitals = self.page.vitals
+        read = [at_us for at_us in (*asked, vitals.fcp_us, vitals.dom_interactive_us) if at_us is not None]
+        return max(came_us, min(read, default=came_us))
+
+    @cached_property
+    def hinted(self) -> frozenset[str]:
+        """The hosts that the page asks to connect to ahead, in its document or its headers. The measuring browser
+        does not obey, a visitor's does."""
+        links = "" if self.document is None else header(self.document, "link") or ""
+        named = (found[1] for found in _LINK.finditer(links) if "preconnect" in found[2].lower())
+        return frozenset({*(self.page.hints or ()), *map(host_of, named)})
+
+    @cached_property
+    def _connections(self) -> dict[int, Connection]:
+        return {one.number: one for one in self.page.waterfall.connections}
+
+    def waited_us(self, row: Request) -> int:
+        """How long a row waited for the opening of its connection."""
+        return waited_us(row, self._connections.get(row.connection or 0))
+
+    def would_wait_us(self, row: Request, asked_us: int) -> int:
+        """How long a row that found its connection open would have waited for that, asked for at an instant before."""
+        connection = self.connection_of(row)
+        if connection is None or self.waited_us(row):
+            return 0
+        return max(0, min(opening_us(connection), (ready_us(connection) or 0) - asked_us))
+
+    def sooner_without(self, connections: Iterable[Connection]) -> dict[int, int]:
+        """By how much sooner each request that waits for one of these would come, had they been open before."""
+        numbers = {one.number for one in connections}
+        waiting = (row for row in self.page.waterfall.requests if row.connection in numbers)
+        return {row.number: gained for row in waiting if (gained := self.waited_us(row))}
+
+    def sooner_over(self, first: Connection, others: Iterable[Connection]) -> dict[int, int]:
+        """The same, had they gone over the first connection, for which some would have had to wait too."""
+        open_us = ready_us(first) or 0
+        lost = {row.number: open_us - row.timing.start_us for row in self.page.waterfall.requests}
+        gained = {number: us - max(0, lost[number]) for number, us in self.sooner_without(others).items()}
+        return {number: us for number, us in gained.items() if us > 0}
+
+    def connection_of(self, row: Request) -> Connection | None:
+        return self._connections.get(row.connection or 0)
+
+    def is_third_party(self, row: Request) -> bool:
+        """Whether it is certainly somebody else's: a name at a CDN may be the owner's."""
+        host = host_of(row.url)
+        return bool(host) and not self.own(host) and cdn_of_name(host) is None
+
+
+def case_of(page: PageMeasurement, own: IsOwn | None = None) -> PageCase | None:
+    """None without a document: then there is no page to judge. `own` is what belongs to the document's domain."""
+    case = PageCase(page=page, own=own or bool)
+    main = "" if case.document is None else host_of(case.document.url)
+    return replace(case, own=_with(main, own or below(main))) if main else None
+
+
+def below(main: str) -> IsOwn:
+    """Names of the same owner as `main`, as far as names tell."""
+    domain, registered = main.removeprefix("www."), registrable(main)
+    return lambda host: host == domain or host.endswith(f".{domain}") or registrable(host) == registered
+
+
+def _with(main: str, own: IsOwn) -> IsOwn:
+    return lambda host: host == main or own(host)
+
+
+def is_answered(row: Request) -> bool:
+    if row.served_from is not ServedFrom.NETWORK or row.timing.end_us is None or row.failure is not None:
+        return False
+    return row.status is not None and not _NOBODYS & set(row.flags)
+
+
+def header(row: Request, name: str) -> str | None:
+    """All lines of the answer's header of this name (lower case), joined as RFC 9110 allows."""
+    lines = [one.value for one in row.response_headers if one.name.lower() == name]
+    return ", ".join(lines) if lines else None
+
+
+def numbers_of(rows: Iterable[Request]) -> tuple[int, ...]:
+    """Of the first thirty."""
+    return tuple(row.number for row in rows)[:MAX_ROWS]
+
+
+def told(
+    id: FindingId,
+    rows: Iterable[Request],
+    saving_us: int | None,
+    *,
+    evidence: tuple[Fact, ...],
+    host: str | None = None,
+    together: Together | None = None,
+) -> Finding:
+    """A finding of a page: one load shows it, so it is never told with high confidence."""
+    found = Finding(
+        id=id,
+        severity=severity(saving_us),
+        confidence=Confidence.MEDIUM,
+        saving_us=saving_us,
+        evidence=evidence,
+        host=host,
+        rows=numbers_of(rows),
+        together=together,
+    )
+    return found if together is None else replace(found, severity=severity(found.share_us))
+
+
+def severity(saving_us: int | None) -> Severity:
+    if (saving_us or 0) >= HIGH_US:
+        return Severity.HIGH
+    return Severity.MEDIUM if (saving_us or 0) >= MEDIUM_US else Severity.LOW
+
+
+def unjudged(id: FindingId, reason: NotJudgedReason = NotJudgedReason.PAINT_ELSEWHERE) -> NotJudged:
+    return NotJudged(id=id, reason=reason)

@@ -1,0 +1,237 @@
+"""What sharing the line means for a file that is asked for sooner: it comes no sooner while others fill the line. And
+for one that comes with others that have become smaller: it need not wait for what no longer comes.
+
+Servers and browsers give those that come at once about as much each (without priorities, as most do), so the line is
+modelled as one that all share equally (processor sharing).
+"""
+
+import heapq
+import math
+from collections import deque
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from workers.diagnosis.page.instants import CLOCKS_US
+from workers.diagnosis.page.pauses import flow_rate
+from workers.diagnosis.probe.slow_start import further_flights, line_rate
+from workers.measurement.connection import Pause
+from workers.measurement.timing import Span
+from workers.measurement.waterfall import Request
+
+# Smaller ones come with a few packets, and say nothing of how much the line carries.
+_MIN_RATE_BYTES = 10_000
+# So many of the largest tell what the line carries.
+_TELLING = 10
+# A line that carries less than this share of what it was seen to carry waits for something else.
+_FULL = 0.75
+# What is less than this share of all bytes says little of the line.
+_PART = 0.25
+# So near to what was seen a model explains it, as a share of the time.
+_ALIKE = 0.1
+# Connections of these protocols carry many answers, in the order that the server likes: mostly the urgent ones first.
+_MULTIPLEXED = frozenset({"h2", "h3"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Load:
+    """Bytes that came over the line, from the first one on."""
+
+    span: Span
+    size_bytes: int
+
+    def bytes_in(self, span: Span) -> float:
+        overlap_us = min(self.span.end_us, span.end_us) - max(self.span.start_us, span.start_us)
+        return self.size_bytes * max(0, overlap_us) / self.span.duration_us
+
+
+def sooner_us(row: Request, rows: Iterable[Request], first_byte_sooner_us: int) -> int:
+    """By how much sooner the last byte of a row comes if its first one does by so much, with all others as they were;
+    never more than that."""
+    own = load_of(row)
+    others = [load for one in rows if one is not row and (load := load_of(one))]
+    if own is None:
+        return first_byte_sooner_us
+    rate = _rate(own, others)
+    now_us = _end_us(own.span.start_us, own, others, rate)
+    then_us = _end_us(own.span.start_us - first_byte_sooner_us, own, others, rate)
+    return max(0, min(first_byte_sooner_us, round(now_us - then_us)))
+
+
+def sooner_by_fewer_us(
+    row: Request, rows: Iterable[Request], fewer: Mapping[int, int], trip_us: int, pauses: Sequence[Pause] = ()
+) -> int:
+    """By how much sooner the last byte of a row comes if so many bytes fewer come of each of `rows`, by number, in
+    round trips of `trip_us`: nothing where those that came together left the line idle at times. The first byte comes
+    as late as it did, what it waited for not being known, but where it waited for its turn. `pauses` are those of the
+    row's connection in which the line was idle."""
+    rows = tuple(rows)
+    loads = _in_turn(rows, trip_us)
+    own = loads.get(row.number)
+    if own is None:
+        return 0
+    together = _together(own, loads)
+    carried, rate = _mean_rate(together.values()), _quick_rate(together.values())
+    if carried < _FULL * rate:
+        return 0
+    smaller = {number: _smaller(load, fewer.get(number, 0)) for number, load in together.items()}
+    begun_us, end_us = _whole(together.values()).start_us, own.span.end_us
+    rate = max(carried, rate)
+    came = _came(together, Span(start_us=begun_us, end_us=end_us), rate)
+    rate = max(rate, _grown_rate(row, rows, together, trip_us, pauses))
+    left = sum(size * smaller[number].size_bytes / together[number].size_bytes for number, size in came.items())
+    least_us = max(
+        own.span.start_us + smaller[row.number].size_bytes / rate,
+        begun_us + trip_us * further_flights(left),
+    )
+    gained_us = max((sum(came.values()) - left) / rate, _shared_gain_us(row.number, together, smaller, rate))
+    return max(0, round(min(gained_us, end_us - least_us)))
+
+
+def _grown_rate(
+    row: Request, rows: Iterable[Request], together: Mapping[int, Load], trip_us: int, pauses: Sequence[Pause]
+) -> float:
+    """What the line carried once the window of a connection that all of these came over had grown, and between its
+    pauses; 0 where there were several windows, or round trips alone took that long."""
+    if any(one.number in together and one.connection != row.connection for one in rows):
+        return 0.0
+    whole, size_bytes = _whole(together.values()), sum(map(_size, together.values()))
+    rate = line_rate(size_bytes, whole.duration_us, trip_us)
+    return max(rate, flow_rate(size_bytes, whole, pauses)) if rate < math.inf else 0.0
+
+
+def _shared_gain_us(number: int, loads: Mapping[int, Load], smaller: Mapping[int, Load], rate: float) -> float:
+    """Where all shared the line equally, a smaller file has less to wait for of those that stay as they were. Nothing
+    where they came in another way."""
+    own, others = loads[number], [load for one, load in loads.items() if one != number]
+    now_us = _end_us(own.span.start_us, own, others, rate)
+    if abs(now_us - own.span.end_us) > _ALIKE * own.span.duration_us:
+        return 0.0
+    others = [load for one, load in smaller.items() if one != number]
+    return now_us - _end_us(own.span.start_us, smaller[number], others, rate)
+
+
+def _smaller(load: Load, fewer: int) -> Load:
+    return replace(load, size_bytes=max(1, load.size_bytes - fewer))
+
+
+def _in_turn(rows: Iterable[Request], trip_us: int) -> dict[int, Load]:
+    """By number. One that came directly behind the last of the others on its connection, and was due before that had
+    come, was waiting for its turn: it might have come since it was due."""
+    loads: dict[int, Load] = {}
+    last: dict[int | None, Load] = {}
+    found = [(row, load) for row in rows if (load := load_of(row))]
+    for row, load in sorted(found, key=lambda one: one[1].span.start_us):
+        before, due_us = last.get(row.connection) if row.protocol in _MULTIPLEXED else None, _due_us(row, trip_us)
+        if before is not None and due_us <= before.span.end_us and _is_directly_behind(load, before):
+            load = begun(load, min(load.span.start_us, max(due_us, before.span.start_us)))
+        loads[row.number] = load
+        if before is None or load.span.end_us > before.span.end_us:
+            last[row.connection] = load
+    return loads
+
+
+def _due_us(row: Request, trip_us: int) -> int:
+    return trip_us + (row.timing.start_us if row.timing.send is None else row.timing.send.end_us)
+
+
+def _is_directly_behind(load: Load, before: Load) -> bool:
+    return abs(load.span.start_us - before.span.end_us) <= CLOCKS_US
+
+
+def _together(own: Load, loads: Mapping[int, Load]) -> dict[int, Load]:
+    """Those that came while it did, and while those did."""
+    found: dict[int, Load] = {}
+    until_us = 0
+    for number, load in sorted(loads.items(), key=lambda one: one[1].span.start_us):
+        if load.span.start_us >= until_us:
+            if until_us >= own.span.end_us:
+                break
+            found = {}
+        found[number], until_us = load, max(until_us, load.span.end_us)
+    return found
+
+
+def _whole(loads: Iterable[Load]) -> Span:
+    spans = [load.span for load in loads]
+    return Span(start_us=min(span.start_us for span in spans), end_us=max(span.end_us for span in spans))
+
+
+def _mean_rate(loads: Collection[Load]) -> float:
+    return sum(load.size_bytes for load in loads) / _whole(loads).duration_us
+
+
+def busy_rate(loads: Iterable[Load]) -> float:
+    """The mean while any came: short ones in many connections tell of the most only by chance."""
+    busy_us, until_us, size_bytes = 0, 0, 0
+    for load in sorted(loads, key=lambda load: load.span.start_us):
+        size_bytes += load.size_bytes
+        busy_us += max(0, load.span.end_us - max(load.span.start_us, until_us))
+        until_us = max(until_us, load.span.end_us)
+    return size_bytes / busy_us
+
+
+def _quick_rate(loads: Collection[Load]) -> float:
+    """What the quickest came at, as far as they are no small part: a few bytes come at any rate."""
+    rates = sorted(((load.size_bytes / load.span.duration_us, load.size_bytes) for load in loads), reverse=True)
+    part, sums = _PART * sum(load.size_bytes for load in loads), accumulate(size_bytes for _, size_bytes in rates)
+    return next(rate for (rate, _), so_far in zip(rates, sums, strict=True) if so_far >= part)
+
+
+def _came(loads: Mapping[int, Load], span: Span, rate: float) -> dict[int, float]:
+    """How many bytes of each had come at the end of a span: all of what ended in it, and of the others together no more
+    than the line had to spare."""
+    came = {number: load.bytes_in(span) for number, load in loads.items()}
+    later = {number: size for number, size in came.items() if loads[number].span.end_us > span.end_us}
+    spare = max(0.0, rate * span.duration_us - sum(came.values()) + sum(later.values()))
+    share = min(1.0, spare / max(1.0, sum(later.values())))
+    return came | {number: size * share for number, size in later.items()}
+
+
+def load_of(row: Request) -> Load | None:
+    span, size_bytes = row.timing.download, row.transferred_bytes or 0
+    if span is None or size_bytes <= 0:
+        return None
+    return Load(span=Span(start_us=span.start_us, end_us=max(span.end_us, span.start_us + 1)), size_bytes=size_bytes)
+
+
+def _rate(own: Load, others: Sequence[Load]) -> float:
+    """The most bytes that the line was seen to carry in a microsecond, while any large file came."""
+    large = heapq.nlargest(_TELLING, (one for one in others if one.size_bytes >= _MIN_RATE_BYTES), key=_size)
+    return max(_rate_in(one.span, (own, *others)) for one in (own, *large))
+
+
+def _size(load: Load) -> int:
+    return load.size_bytes
+
+
+def _rate_in(span: Span, loads: Iterable[Load]) -> float:
+    return sum(one.bytes_in(span) for one in loads) / span.duration_us
+
+
+def _end_us(start_us: int, own: Load, others: Iterable[Load], rate: float) -> float:
+    """When a file that begins to come at an instant has come."""
+    return ends_us([begun(own, start_us), *others], rate)[0]
+
+
+def begun(load: Load, start_us: int) -> Load:
+    return replace(load, span=Span(start_us=start_us, end_us=max(start_us, load.span.end_us)))
+
+
+def ends_us(loads: Sequence[Load], rate: float) -> list[float]:
+    """When each has come, by processor sharing: `share` is how many bytes each that is on its way has got since the
+    first began, and a file is there when that has grown by its size (the virtual time of Parekh and Gallager, 1993)."""
+    coming = deque(sorted((load.span.start_us, load.size_bytes, place) for place, load in enumerate(loads)))
+    at_us, share, ends = float(coming[0][0]), 0.0, [0.0] * len(loads)
+    under_way: list[tuple[float, int]] = []
+    while coming or under_way:
+        ready_us = at_us + (under_way[0][0] - share) * len(under_way) / rate if under_way else math.inf
+        if coming and coming[0][0] <= ready_us:
+            begun_us, size_bytes, place = coming.popleft()
+            share += (begun_us - at_us) * rate / len(under_way) if under_way else 0.0
+            at_us = begun_us
+            heapq.heappush(under_way, (share + size_bytes, place))
+        else:
+            share, place = heapq.heappop(under_way)
+            at_us = ends[place] = ready_us
+    return ends

@@ -1,0 +1,133 @@
+"""The rule on pages that scripts make: their document does not show what is painted first, or largest."""
+
+from collections.abc import Mapping
+
+from workers.diagnosis.case import Verdicts
+from workers.diagnosis.facts import facts, in_ms
+from workers.diagnosis.page.case import MEDIUM_US, PageCase, told, unjudged
+from workers.diagnosis.page.hosts import trip_us
+from workers.diagnosis.page.instants import CLOCKS_US, DIRECTLY_US
+from workers.diagnosis.page.paths import may_be_a_picture, may_make, shows_nothing, worked_until_us
+from workers.diagnosis.page.rendering import FILES_NAMED, named
+from workers.diagnosis.page.spans import covered_us
+from workers.measurement.finding import FindingId
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.timing import Span
+from workers.measurement.waterfall import Request, ResourceType
+
+
+def client_rendered(case: PageCase) -> Verdicts:
+    """page.client_rendered: what a document shows is painted when all that blocks it has come, what scripts make when
+    the last of them has come and run, and what that fetched.
+
+    What a server takes for the data it would take before it sends the document, which counts as no gain.
+    """
+    painted_us, free_us = _made_paint_us(case), _free_us(case)
+    if painted_us is None or free_us is None:
+        return
+    came = {row: us for row in case.page.waterfall.requests if (us := _came_us(row, painted_us)) is not None}
+    last = max(came, key=lambda row: came[row], default=None)
+    if last is None or came[last] - free_us < DIRECTLY_US or _is_strangers(case, last):
+        return
+    until_us = min(painted_us, worked_until_us(case.page, came[last]))
+    data_us = _data_us(case, came)
+    saving_us = until_us - free_us - data_us
+    if saving_us < MEDIUM_US:
+        return
+    if painted_us - until_us > DIRECTLY_US or _may_be_no_script(case, free_us, painted_us):
+        yield unjudged(FindingId.PAGE_CLIENT_RENDERED)
+        return
+    _leave_to_largest(case, free_us + data_us, data_us, saving_us)
+    yield told(
+        FindingId.PAGE_CLIENT_RENDERED,
+        came,
+        saving_us,
+        evidence=facts(
+            files=tuple(named(row) for row in sorted(came, key=lambda row: came[row])[-FILES_NAMED:]),
+            first_paint_ms=in_ms(case.page.vitals.fcp_us),
+            lcp_ms=in_ms(case.page.vitals.lcp_us),
+            could_be_painted_ms=in_ms(free_us),
+            made_ms=in_ms(until_us),
+            element=case.page.vitals.lcp_element,
+        ),
+    )
+
+
+def _made_paint_us(case: PageCase) -> int | None:
+    """The last paint that scripts made, of the first and the largest; None where nobody knows of any."""
+    page, vitals = case.page, case.page.vitals
+    if page.text_made and vitals.lcp_us is not None and vitals.lcp_url is None:
+        return vitals.lcp_us
+    return vitals.fcp_us if _is_empty(page) else None
+
+
+def _is_empty(page: PageMeasurement) -> bool:
+    """Whether the document was read and shows nothing."""
+    return page.body_from is not None and shows_nothing(page)
+
+
+def _free_us(case: PageCase) -> int | None:
+    """When what scripts made would have been painted, had it stood in the document: with what that shows, which was
+    there as a whole by then, or else when nothing blocked it. Scripts that are there by then run before that in any
+    case."""
+    page, document = case.page, case.document
+    end_us = None if document is None else document.timing.end_us
+    if page.vitals.fcp_us is None or end_us is None or end_us > page.vitals.fcp_us:
+        return None
+    if _is_empty(page):
+        return _run_us(case, worked_until_us(page, case.paint.ready_us))
+    return page.vitals.fcp_us
+
+
+def _run_us(case: PageCase, free_us: int) -> int:
+    """When the scripts had run that all waits for, as far as what they ask for then tells."""
+    rows = case.page.waterfall.requests
+    held_by = {row.url for row in rows if row.number in case.paint.blocking}
+    asked = (row.timing.start_us for row in rows if may_make(row) and row.initiator_url in held_by)
+    return max(free_us, min((at_us for at_us in asked if at_us >= free_us), default=0))
+
+
+def _leave_to_largest(case: PageCase, shown_us: int, data_us: int, saving_us: int) -> None:
+    """A picture that the document names takes as long to come as one that a script names: what a hint for it gains
+    beside that is not both in full."""
+    largest, hint_us, lcp_us = case.largest, case.hint_us, case.page.vitals.lcp_us
+    if largest is None or not largest.is_picture or hint_us is None or lcp_us is None:
+        return
+    there_us = hint_us + data_us + largest.until_us - largest.asked_us
+    both_us = lcp_us - max(shown_us, there_us)
+    largest.left_us = max(0, min(largest.left_us, both_us - saving_us))
+
+
+def _is_strangers(case: PageCase, last: Request) -> bool:
+    """Whether somebody else's script put the largest text beside what the document shows, as those that ask for consent
+    do: no document would hold it."""
+    return not _is_empty(case.page) and case.is_third_party(last)
+
+
+def _came_us(row: Request, painted_us: int) -> int | None:
+    """By when before a paint a row had come that may have made it, of what is fetched as far as its head: many a script
+    reads no more. None for all else."""
+    if not may_make(row):
+        return None
+    instants = (row.timing.end_us, row.timing.first_byte_us if row.resource_type is ResourceType.FETCH else None)
+    return next((us for us in instants if us is not None and us <= painted_us + CLOCKS_US), None)
+
+
+def _may_be_no_script(case: PageCase, free_us: int, painted_us: int) -> bool:
+    """Whether what was painted first may be a picture, or the beginning of a film; a text is neither."""
+    if painted_us != case.page.vitals.fcp_us:
+        return False
+    films = (row for row in case.page.waterfall.requests if row.resource_type is ResourceType.MEDIA)
+    return may_be_a_picture(case.page, free_us, painted_us) or any(row.timing.start_us <= painted_us for row in films)
+
+
+def _data_us(case: PageCase, came: Mapping[Request, int]) -> int:
+    """How long servers thought about what scripts fetched, and sent it."""
+    return covered_us(_data(case, row, us) for row, us in came.items() if row.resource_type is ResourceType.FETCH)
+
+
+def _data(case: PageCase, row: Request, end_us: int) -> Span:
+    """From when the request had come to its server until the answer was here."""
+    wait = row.timing.wait
+    asked_us = row.timing.start_us if wait is None else wait.start_us
+    return Span(start_us=min(end_us, asked_us + trip_us(case.connection_of(row))), end_us=end_us)

@@ -1,0 +1,182 @@
+"""Rules on bytes that need not have come: texts that were not compressed, pictures larger than they are shown."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from workers.diagnosis.case import Verdicts
+from workers.diagnosis.facts import facts, in_ms
+from workers.diagnosis.page.case import MEDIUM_US, PageCase, header, told
+from workers.diagnosis.page.hosts import trip_us
+from workers.diagnosis.page.line import load_of, sooner_by_fewer_us
+from workers.diagnosis.page.pauses import flow_rate
+from workers.diagnosis.page.queue import Queues
+from workers.diagnosis.page.rendering import FILES_NAMED, named
+from workers.diagnosis.probe.slow_start import coming_us, further_flights, line_rate
+from workers.diagnosis.units import size
+from workers.measurement.finding import FindingId
+from workers.measurement.page_view import PlainText, ShownPicture
+from workers.measurement.waterfall import Request
+from workers.measurement.web_address import host_of
+
+# Below this nobody gains anything by compressing (one packet), nor by telling of it (all together).
+MIN_TEXT_BYTES = 2_000
+MIN_SAVED_BYTES = 10_000
+# Where nobody looked what gzip would make of a text, only much of it is worth a word.
+MIN_UNKNOWN_BYTES = 50_000
+# A picture is too large when a screen with two pixels for one of CSS would need less than half of its pixels.
+PIXELS_PER_CSS = 2
+MAX_NEEDED = 0.5
+MIN_PICTURE_BYTES = 20_000
+_MIN_RATE_BYTES = 10_000
+# Beside text/*, and what ends with +xml or +json.
+TEXTS = frozenset(
+    {
+        "application/javascript",
+        "application/x-javascript",
+        "application/json",
+        "application/manifest+json",
+        "application/xml",
+        "application/wasm",
+        "application/vnd.ms-fontobject",
+        "font/otf",
+        "font/ttf",
+        "font/sfnt",
+    }
+)
+# A stream of events must not wait for a compressor.
+_STREAMS = frozenset({"text/event-stream"})
+
+
+def is_plain_text(row: Request) -> bool:
+    """Whether this is a text that could be compressed and was not, by its headers and by its bytes on the wire."""
+    if row.status != 200 or (row.body_bytes or 0) < MIN_TEXT_BYTES or not row.response_headers:
+        return False
+    encoded = (header(row, "content-encoding") or "identity").strip().lower() != "identity"
+    return _is_text(row.mime_type or "") and not encoded and (row.transferred_bytes or 0) >= (row.body_bytes or 0)
+
+
+def uncompressed(case: PageCase) -> Verdicts:
+    """page.uncompressed: the site's own texts come as they are, and something waited for the bytes."""
+    rows = [row for row in case.rows if is_plain_text(row) and not case.is_third_party(row)]
+    known = {one.request: one for one in case.page.texts}
+    gained = {row.number: _gzip_gain(known.get(row.number)) for row in rows}
+    worth = [row for row in rows if gained[row.number] is None or (gained[row.number] or 0) >= MIN_TEXT_BYTES / 2]
+    saved = sum(gained[row.number] or 0 for row in worth)
+    unknown = sum(row.body_bytes or 0 for row in worth if gained[row.number] is None)
+    queues, own_us = Queues(case.rows), cache(lambda row: _sooner_us(case, row, gained))
+    sooner = {row.number: queues.sooner_us(row, own_us) for row in case.rows if case.paint.waits_for(row)}
+    saving_us = case.paint.gain_us(sooner)
+    if saving_us < MEDIUM_US and saved < MIN_SAVED_BYTES and unknown < MIN_UNKNOWN_BYTES:
+        return
+    case.paint.claim(sooner)
+    yield told(
+        FindingId.PAGE_UNCOMPRESSED,
+        worth,
+        saving_us or None,
+        evidence=facts(
+            files=tuple(f"{named(row)}, {size(row.body_bytes or 0)}" for row in worth[:FILES_NAMED]),
+            text_bytes=sum(row.body_bytes or 0 for row in worth),
+            saved_bytes=saved or None,
+        ),
+    )
+
+
+def oversized(case: PageCase) -> Verdicts:
+    """page.image_oversized: pictures with far more pixels than any visitor is shown. A drawing has none."""
+    answers = (row for row in case.rows if row.redirected_to is None and not case.is_third_party(row))
+    rows = {row.number: row for row in answers if "svg" not in (row.mime_type or "").lower()}
+    found = [(rows[one.request], one) for one in case.page.pictures if one.request in rows]
+    large = [(row, one) for row, one in found if _wasted_bytes(row, one) >= MIN_PICTURE_BYTES]
+    if not large:
+        return
+    largest = case.largest
+    saving_us = 0
+    for row, one in large:
+        if largest is not None and row.number == largest.row.number:
+            saving_us = largest.claim(download_gain_us(case, row, _wasted_bytes(row, one)))
+    yield told(
+        FindingId.PAGE_IMAGE_OVERSIZED,
+        [row for row, _ in large],
+        saving_us or None,
+        evidence=facts(
+            files=tuple(
+                f"{named(row)}, {one.width}x{one.height}, shown {one.width * one.shown_ppm // 1_000_000} wide"
+                for row, one in large[:FILES_NAMED]
+            ),
+            image_bytes=sum(row.transferred_bytes or 0 for row, _ in large),
+            saved_bytes=sum(_wasted_bytes(row, one) for row, one in large),
+            lcp_ms=in_ms(case.page.vitals.lcp_us) if saving_us else None,
+        ),
+    )
+
+
+def download_gain_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
+    """By how much sooner the last byte comes when so many fewer come.
+
+    The window grows with each round trip until the line is full: from then on bytes cost what the line takes for them.
+    What took longer than the best answer of the same host would have was not the bytes' doing, nor what it took by
+    pauses: where packets are lost, each costs a round trip and more.
+    """
+    span, sent = row.timing.download, row.transferred_bytes or 0
+    if span is None or fewer_bytes <= 0 or sent <= 0:
+        return 0
+    trip, kept = trip_us(case.connection_of(row)), max(0, sent - fewer_bytes)
+    flights, kept_flights = further_flights(sent), further_flights(kept)
+    if trip * (flights - 1) <= span.duration_us <= trip * flights:
+        return max(0, span.duration_us - trip * kept_flights)
+    if span.duration_us <= trip * flights:
+        # The window had grown before: by how much nobody knows.
+        return round(span.duration_us * (1 - kept_flights / flights))
+    rate = max(line_rate(sent, span.duration_us, trip), _best_rate(case, row), _flow_rate(case, row))
+    return round(max(0.0, min(span.duration_us, coming_us(sent, rate, trip)) - coming_us(kept, rate, trip)))
+
+
+def _flow_rate(case: PageCase, row: Request) -> float:
+    """The share that a row had of what its connection brought between pauses; 0 where there were none."""
+    own, pauses = load_of(row), case.pauses_of(row)
+    if own is None or not pauses:
+        return 0.0
+    loads = (load for one in case.rows if one.connection == row.connection and (load := load_of(one)))
+    came = sum(load.bytes_in(own.span) for load in loads)
+    return flow_rate(came, own.span, pauses) * own.size_bytes / came
+
+
+def _best_rate(case: PageCase, row: Request) -> float:
+    """Bytes in a microsecond of the quickest large answer over the row's connection."""
+    rates = [
+        (one.transferred_bytes or 0) / one.timing.download.duration_us
+        for one in case.rows
+        if one.connection == row.connection
+        and (one.transferred_bytes or 0) >= _MIN_RATE_BYTES
+        and one.timing.download is not None
+        and one.timing.download.duration_us
+    ]
+    return max(rates, default=0.0)
+
+
+def _gzip_gain(text: PlainText | None) -> int | None:
+    return None if text is None else max(0, text.body_bytes - text.gzip_bytes)
+
+
+def _sooner_us(case: PageCase, row: Request, gained: Mapping[int, int | None]) -> int:
+    """For its own bytes that do not come, or for those of all that came of its host meanwhile. What a document that
+    stood still, as its server had no more of it, brought before that comes no later for its bytes."""
+    fewer = {number: saved for number, saved in gained.items() if saved}
+    beside = case.rows_by_host[host_of(row.url)]
+    by_all_us = sooner_by_fewer_us(row, beside, fewer, trip_us(case.connection_of(row)), case.pauses_of(row))
+    gained_us = max(download_gain_us(case, row, fewer.get(row.number, 0)), by_all_us)
+    came_on_us = case.page.came_on_us if row.number == case.page.document else None
+    return gained_us if came_on_us is None else min(gained_us, max(0, (row.timing.end_us or 0) - came_on_us))
+
+
+def _wasted_bytes(row: Request, picture: ShownPicture) -> int:
+    """Nothing where half of its pixels or more would be used."""
+    needed = min(1.0, PIXELS_PER_CSS * picture.shown_ppm / 1_000_000) ** 2
+    return 0 if needed > MAX_NEEDED else round((row.transferred_bytes or 0) * (1 - needed))
+
+
+def _is_text(mime_type: str) -> bool:
+    kind = mime_type.partition(";")[0].strip().lower()
+    if kind in _STREAMS:
+        return False
+    return kind.startswith("text/") or kind.endswith(("+xml", "+json")) or kind in TEXTS

@@ -1,0 +1,105 @@
+"""What a connection had to spare: a file that is asked for sooner comes in the way of all that comes meanwhile. By
+coming before what the paint waits for anyway it gains nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from workers.diagnosis.page.case import PageCase
+from workers.diagnosis.page.hosts import ONE_AT_A_TIME, trip_us
+from workers.diagnosis.page.line import Load, load_of
+from workers.diagnosis.page.spans import covered_us, overlaps, within
+from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES, further_flights
+from workers.measurement.timing import Span
+from workers.measurement.waterfall import Request, ResourceType
+
+# What came at this share of the file's own rate, or faster, left it no room.
+_FULL = 0.75
+# So many times what slow start takes is the line's doing.
+_LONG = 1.5
+_NAMING = frozenset({ResourceType.DOCUMENT, ResourceType.STYLESHEET})
+
+
+def spare_us(case: PageCase, row: Request, asked: Request, sooner_us: int) -> int:
+    """How much of the time by which a file begins to come sooner, at most, brings a paint sooner that waits for it and
+    for what else it waited for: `asked` is what was asked for first where it led to the file."""
+    own = _begun(case, row)
+    if own is None:
+        return sooner_us
+    span = _ahead(own, sooner_us)
+    others = [load for one in case.rows if _is_needed(case, one, row, asked) and (load := _beside(case, one, row))]
+    return max(0, sooner_us - _busy_us(others, span, own.size_bytes / own.span.duration_us))
+
+
+def line_spare_us(case: PageCase, sooner: Mapping[int, int]) -> dict[int, int]:
+    """How much of the time by which files come sooner, by number, the line had to spare beside those that filled it
+    meanwhile and come as they did: the document mostly, which servers send first."""
+    loads = {row.number: load for row in case.rows if (load := _begun(case, row))}
+    large = [load for load in loads.values() if load.size_bytes > 2 * FIRST_FLIGHT_BYTES]
+    rate = max((load.size_bytes / load.span.duration_us for load in large), default=0.0)
+    full = [
+        loads[row.number]
+        for row in case.rows
+        if row.number in loads and row.number not in sooner and _fills_line(case, row, loads[row.number])
+    ]
+    return {number: us - _busy_us(full, _ahead(loads.get(number), us), rate) for number, us in sooner.items()}
+
+
+def _ahead(load: Load | None, sooner_us: int) -> Span:
+    """The time by which it would begin sooner; none where nobody knows how it came."""
+    begun_us = 0 if load is None else load.span.start_us
+    return Span(start_us=begun_us if load is None else begun_us - sooner_us, end_us=begun_us)
+
+
+def _is_needed(case: PageCase, one: Request, row: Request, asked: Request) -> bool:
+    """Whether the paint needs another file too: all that the first one does, and what names the file. A script that
+    names it is not needed by a page that does so itself."""
+    names = one.url == asked.initiator_url and one.resource_type in _NAMING
+    return one.number != row.number and (names or case.paint.waits_for(one))
+
+
+def _beside(case: PageCase, one: Request, row: Request) -> Load | None:
+    """What comes over the file's own connection, and what filled the line over another: it took far longer than its
+    window needed to grow."""
+    load = _begun(case, one)
+    if load is None or (one.connection == row.connection and one.protocol not in ONE_AT_A_TIME):
+        return load
+    return load if _fills_line(case, one, load) else None
+
+
+def _fills_line(case: PageCase, row: Request, load: Load) -> bool:
+    if row.number == case.page.document and case.page.came_on_us is not None:
+        # It stood still, as its server had no more of it.
+        return False
+    trip, flights = trip_us(case.connection_of(row)), further_flights(load.size_bytes)
+    return load.span.duration_us > _LONG * trip * flights > 0 or (flights > 1 and _flows(case, row, load, trip))
+
+
+def _flows(case: PageCase, row: Request, load: Load, trip: int) -> bool:
+    """Whether a row came as a line carries it, and not flight by flight as a window grows: then nothing comes for most
+    of each round trip."""
+    connection = case.connection_of(row)
+    if connection is None or connection.pauses is None or row.protocol in ONE_AT_A_TIME:
+        return False
+    pauses = (pause.span for pause in case.pauses_of(row) if overlaps(pause.span, load.span))
+    return covered_us(within(pause, load.span) for pause in pauses) < trip
+
+
+def _busy_us(loads: Sequence[Load], span: Span, rate: float) -> int:
+    """How long of a span these kept a connection of a rate busy: from the first to the last byte of those that came
+    about as fast, for their bytes alone of others, as of what a server makes slowly. A first flight is in nothing's
+    way."""
+    inside = [load for load in loads if overlaps(load.span, span)]
+    size_bytes = sum(load.bytes_in(span) for load in inside)
+    if size_bytes <= FIRST_FLIGHT_BYTES:
+        return 0
+    whole_us = covered_us(within(load.span, span) for load in inside)
+    return whole_us if size_bytes >= _FULL * rate * whole_us else round(size_bytes / rate)
+
+
+def _begun(case: PageCase, row: Request) -> Load | None:
+    """What came of a row, with what came before its first byte could be read: a record that no first flight holds."""
+    load, wait, trip = load_of(row), row.timing.wait, trip_us(case.connection_of(row))
+    if load is None or wait is None or load.size_bytes <= FIRST_FLIGHT_BYTES:
+        return load
+    before_us = max(0, min(wait.duration_us - trip, trip))
+    return replace(load, span=Span(start_us=load.span.start_us - before_us, end_us=load.span.end_us))

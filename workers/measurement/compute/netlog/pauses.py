@@ -1,0 +1,69 @@
+"""When nothing came over a connection though an answer was on its way: its window was full, something was lost, or
+the server had no more. What a line cannot carry any quicker comes packet by packet, and is no pause. Pure."""
+
+import heapq
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+
+from workers.measurement.compute.netlog.log import NetworkLog
+from workers.measurement.compute.netlog.nouns import TICK_MS, NetHop, Wait, length_of
+
+MAX_PAUSES = 200
+# Shorter ones may be the browser's, which had other things to do than to read.
+_LEAST_MS = 5
+# A pause is so many times as long as what lies between two packets, which most gaps of a busy line are, and where
+# packets are lost at least a quarter of them.
+_PACKETS, _QUARTER = 4, 4
+
+
+def note_pauses(log: NetworkLog, hops: Iterable[NetHop]) -> None:
+    """Sets `pauses` of the connections over which answers came, once hops lead to them."""
+    answers: dict[int, list[Wait]] = defaultdict(list)
+    for hop in hops:
+        first_ms = log.first_byte_of(hop)
+        if hop.link is not None and first_ms is not None and hop.ended_ms is not None:
+            answers[hop.link].append((first_ms, hop.ended_ms))
+    for link, waits in answers.items():
+        socket = log.sockets.get(link)
+        if socket is not None and socket.reads:
+            socket.pauses = tuple((pause, _behind(pause, socket.reads)) for pause in pauses_of(socket.reads, waits))
+
+
+def pauses_of(reads_ms: Iterable[int], answers: Iterable[Wait]) -> tuple[Wait, ...]:
+    """The longest `MAX_PAUSES` in order of time, each from the last of what came before it to the first behind it.
+
+    `reads_ms` are the ticks in which something came; `answers` from the first byte of each answer to its last.
+    """
+    coming = _merged(answers)
+    begins = [begin_ms for begin_ms, _ in coming]
+
+    def is_awaited(gap: Wait) -> bool:
+        place = bisect_right(begins, gap[0]) - 1
+        return place >= 0 and gap[1] <= coming[place][1]
+
+    gaps = list(filter(is_awaited, pairwise(sorted(reads_ms))))
+    if not gaps:
+        return ()
+    lengths = sorted(map(length_of, gaps))
+    least_ms = max(_LEAST_MS, _PACKETS * lengths[(len(lengths) - 1) // _QUARTER])
+    found = (gap for gap in gaps if length_of(gap) >= least_ms)
+    return tuple(sorted(heapq.nlargest(MAX_PAUSES, found, key=length_of)))
+
+
+def _behind(pause: Wait, reads: Mapping[int, int]) -> int:
+    """What was read at its end, also where that took until the next tick."""
+    return reads[pause[1]] + reads.get(pause[1] + TICK_MS, 0)
+
+
+def _merged(answers: Iterable[Wait]) -> list[Wait]:
+    """The stretches in which any was on its way. The head is read a tick before it is told at most."""
+    merged: list[Wait] = []
+    for first_ms, ended_ms in sorted(answers):
+        begin_ms = first_ms - TICK_MS
+        if merged and begin_ms <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(merged[-1][1], ended_ms)
+        else:
+            merged.append((begin_ms, ended_ms))
+    return merged
