@@ -11,6 +11,7 @@ from backend.fleet.actions import forget_agents
 from backend.kept import retention_start
 from backend.runs.models import DeadLetter
 from backend.runs.partitions import drop_partitions
+from backend.runs.sharing import forget_links
 from backend.runs.sql import execute
 from backend.runs.uploads import forget_uploads
 from workers.measurement.routes import PictureKind
@@ -19,14 +20,18 @@ from workers.measurement.routes import PictureKind
 PICTURES_AT_ONCE = 2_000
 _DEAD_LETTERS_AT_ONCE = 10_000
 _ACTS_AT_ONCE = 10_000
+_LINKS_AT_ONCE = 10_000
 
 
 def forget(now: datetime) -> list[str]:
-    """Drops old partitions, dead letters, imports, agents not seen since, sessions and acts; the partitions' names."""
+    """Drops old partitions, dead letters, imports, agents not seen since, sessions, acts and links; the partitions'
+    names.
+    """
     forget_agents(before=retention_start(now))
     forget_sessions(now=now)
     forget_acts(before=now - timedelta(days=settings.AUDIT_RETENTION_DAYS), limit=_ACTS_AT_ONCE)
     forget_uploads(before=retention_start(now))
+    forget_links(before=now, limit=_LINKS_AT_ONCE)
     execute(
         f"DELETE FROM {DeadLetter._meta.db_table} WHERE id IN (SELECT id FROM {DeadLetter._meta.db_table}"
         " WHERE received_at < %s LIMIT %s)",

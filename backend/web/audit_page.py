@@ -23,6 +23,7 @@ KINDS = {
     "gate": "Gates",
     "pairing": "CDN comparisons",
     "upload": "Imports",
+    "sharedrun": "Shared runs",
     "rule": "Alert rules",
     "incident": "Incidents",
     "channel": "Channels",
@@ -39,6 +40,7 @@ _SAID = {
     "activate_site": "saved a site",
     "choose_host_role": "said what a host is",
     "load_elsewhere": "loaded the page with a host elsewhere",
+    "stop_sharing": "stopped sharing a run",
     "record_deploy": "told of a deploy",
     "create_pairing": "added a CDN comparison",
     "change_pairing": "changed a CDN comparison",
@@ -70,6 +72,7 @@ _PAST = {
     "disable": "switched off",
     "test": "tested",
     "revoke": "revoked",
+    "share": "shared",
     "cancel": "cancelled",
 }
 _VOWELS = "aeiou"

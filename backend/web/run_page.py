@@ -18,6 +18,7 @@ from workers.diagnosis.catalogue import answered_by
 from workers.measurement.contention import contention_told
 from workers.measurement.evidence import Depth
 from workers.measurement.failure import FailureKind, failure
+from workers.measurement.finding import Diagnosis
 from workers.measurement.messages import Kind, MissedReason, PageMeasurement, ProbeMeasurement
 from workers.measurement.pair import PairTarget
 
@@ -97,10 +98,9 @@ def _contention_in(detail: RunDetail) -> str | None:
     return contention_told(seen.vitals) if isinstance(seen, PageMeasurement) else None
 
 
-def panel_of(detail: RunDetail) -> Panel | None:
+def panel_of(detail: RunDetail, diagnosis: Diagnosis | None) -> Panel | None:
     """What today's rules make of what was seen; None where there is nothing to judge, or to say of a page."""
     measurement = detail.measurement
-    diagnosis = diagnosis_in(detail)
     if diagnosis is None or (isinstance(measurement, PageMeasurement) and not diagnosis.findings):
         return None
     if not diagnosis.findings and isinstance(measurement, ProbeMeasurement) and not _was_answered(measurement):
@@ -127,7 +127,7 @@ class Found:
 
 def found_by(detail: RunDetail, *, one_of_several: bool = False) -> Found | None:
     """As `panel_of`, for a page where other runs speak too; with its region where it is `one_of_several`."""
-    panel = panel_of(detail)
+    panel = panel_of(detail, diagnosis_in(detail))
     if panel is None:
         return None
     title, where = panel.verdict.title, f" from {printable(detail.region.name)}" if one_of_several else ""
@@ -179,8 +179,8 @@ def _has_its_settings(run: Run, monitor: Monitor) -> bool:
     return monitor.due_since <= run.scheduled_for
 
 
-def about(detail: RunDetail) -> list[str]:
-    """The small print: what measured, how, and how long it took."""
+def about(detail: RunDetail, *, names_agent: bool = True) -> list[str]:
+    """The small print: what measured, how, and how long it took. Which agent it was is no business of guests."""
     run = detail.run
     parts = [
         f"{run.depth} probe" if run.depth is not None and run.kind == Kind.PROBE else _KINDS.get(run.kind, run.kind),
@@ -189,7 +189,7 @@ def about(detail: RunDetail) -> list[str]:
         "came late" if run.late else None,
         run.protocol,
         None if run.browser_version is None else f"Chromium {run.browser_version.removeprefix('Chromium ')}",
-        None if run.agent is None else f"agent {run.agent}",
+        f"agent {run.agent}" if run.agent is not None and names_agent else None,
         None if run.duration_us is None else f"took {units.duration(run.duration_us)}",
     ]
     return [part for part in parts if part]

@@ -1,4 +1,4 @@
-"""The pages. Every one of them but `theme` belongs to an organisation (see `access`)."""
+"""The pages. Every one of them but `theme` belongs to an organisation (see `access`); guests see what is `shared`."""
 
 from django.urls import path, re_path
 from django.views.decorators.http import require_safe
@@ -18,6 +18,7 @@ from backend.web.views import (
     regions,
     rules,
     runs,
+    shared,
     site,
     sites,
     tokens,
@@ -107,4 +108,11 @@ urlpatterns = [
     path("runs/<uuid:run_id>/requests/<int:number>", runs.details, name="run_details"),
     path("runs/<uuid:run_id>/screenshot", runs.picture, {"kind": PictureKind.SCREENSHOT}, name="run_screenshot"),
     path("runs/<uuid:run_id>/film", runs.picture, {"kind": PictureKind.FILM}, name="run_film"),
+    path("runs/<uuid:run_id>/share/", shared.share, name="run_share"),
+    path("runs/<uuid:run_id>/unshare/", shared.stop, name="run_unshare"),
+    path("shared/<str:link>/", shared.page, name="shared"),
+    path("shared/<str:link>/waterfall.svg", shared.export, name="shared_waterfall"),
+    path("shared/<str:link>/requests/<int:number>", shared.details, name="shared_details"),
+    path("shared/<str:link>/screenshot", shared.picture, {"kind": PictureKind.SCREENSHOT}, name="shared_screenshot"),
+    path("shared/<str:link>/film", shared.picture, {"kind": PictureKind.FILM}, name="shared_film"),
 ]

@@ -48,6 +48,8 @@ _URL_IN_TEXT = re.compile(r"(?:https?|wss?)://[^\s<>\"',;]+", re.I)
 _PATH_IN_TEXT = re.compile(r"(?<![^\s<\"'=])/[^\s<>\"',;?]*(?:;[^\s<>\"',?]*)?(\?[^\s<>\"',;]+)?")
 # Parameters of a path's own, as Java keeps sessions in.
 _IN_PATH = re.compile(r"(;[^;/=\s]+=)[^;/\s>]+")
+# A query without the address before it; of what stands behind # only that which has a name and a value.
+_QUERY_IN_TEXT = re.compile(r"(\?|#(?=[^\s<>\"'#=]*=))([^\s<>\"'#]+)")
 _SCHEMES = frozenset({"http", "https", "ws", "wss"})
 # A parameter without a name is a value when it is longer than a word.
 _MAX_WORD_CHARS = 16
@@ -90,7 +92,7 @@ class Masks:
         """Headers in their order; at the strict level only those that speak of speed."""
         if self.is_strict:
             return [header for header in headers if header.name.lower() in _OF_SPEED]
-        return [self._header(header) for header in headers]
+        return [self.header(header) for header in headers]
 
     def only_below_strict(self, text: str | None) -> str | None:
         """A text that tells of more than speed."""
@@ -100,7 +102,14 @@ class Masks:
         """A text with the addresses in it masked."""
         return _URL_IN_TEXT.sub(lambda found: self.url(found[0]), text)
 
-    def _header(self, header: Header) -> Header:
+    def bare(self, text: str) -> str:
+        """The same of a text in which addresses may have lost their beginning, as the names of files have."""
+        if self.level is not Redaction.STANDARD:
+            return self.words(text)
+        masked = _IN_PATH.sub(rf"\1{REDACTED}", self.words(text))
+        return _QUERY_IN_TEXT.sub(lambda found: f"{found[1]}{_masked(found[2])}", masked)
+
+    def header(self, header: Header) -> Header:
         if header.name.lower() in SECRET_HEADERS or (self.level is Redaction.STANDARD and is_secret_name(header.name)):
             return Header(name=header.name, value=REDACTED)
         value = _PATH_IN_TEXT.sub(lambda found: self.url(found[0]) if found[1] else found[0], self.words(header.value))

@@ -4,7 +4,7 @@ Durations are microseconds, sizes bytes, absent is null. Words such as kinds and
 `workers.measurement`; they grow there without a migration here.
 """
 
-from backend.runs.models.beside import DeadLetter, Rollup, Upload
+from backend.runs.models.beside import DeadLetter, Rollup, SharedRun, Upload
 from backend.runs.models.ended import Connection, Finding, Leg, Run, RunDocument
 from backend.runs.models.under_way import PendingRun, Schedule
 from backend.runs.models.words import CHARTED, ELSEWHERE, Outcome, Trigger
@@ -22,6 +22,7 @@ __all__ = [
     "Run",
     "RunDocument",
     "Schedule",
+    "SharedRun",
     "Trigger",
     "Upload",
 ]

@@ -1,4 +1,6 @@
-"""What stands beside runs: loads out of other tools' files, what is kept when runs are gone, what nobody could read."""
+"""What stands beside runs: loads out of other tools' files, links for guests, what is kept when runs are gone,
+what nobody could read.
+"""
 
 from uuid import uuid4
 
@@ -47,6 +49,19 @@ class Upload(models.Model):
 
     def __str__(self) -> str:
         return f"{self.url[:100]} out of {self.file_name[:60]}"
+
+
+class SharedRun(models.Model):
+    """A run that whoever has its link may look at until it expires (see `backend.runs.sharing`)."""
+
+    public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
+    organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="+")
+    run_id = models.UUIDField(unique=True)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    expires_at = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return f"run {self.run_id}, until {self.expires_at:%Y-%m-%d %H:%M}"
 
 
 class Rollup(models.Model):

@@ -11,6 +11,8 @@ from django.urls.resolvers import RegexPattern
 
 from backend.accounts.urls import urlpatterns as account_patterns
 from backend.cast import Member
+from backend.runs.queries import run_detail
+from backend.runs.sharing import link_of, share_run
 from backend.web.tests.incidents import make_incident, make_rule, make_window
 from backend.web.tests.world import World, make_channel, make_gate, make_import, make_pairing, make_token, make_world
 from backend.web.urls import urlpatterns
@@ -32,6 +34,8 @@ OWN |= {
     "gates",
     "imports",
 }
+# What whoever has the link of a shared run may see, and nobody may send anything to.
+GUESTS = {"shared", "shared_waterfall", "shared_details", "shared_screenshot", "shared_film"}
 # What a viewer may send: it touches only themselves.
 VIEWER_MAY = {"theme", "profile", "switch"}
 # Pages of the account that are for who is not signed in (yet).
@@ -50,6 +54,8 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
     """One real address for each name, all of alice's organisation."""
     pending = world.pending("probe")
     world.end(pending)
+    detail = run_detail(world.member.organisation, pending.run_id)
+    assert detail is not None
     values: dict[str, str | int | UUID] = {
         "site_id": world.site.public_id,
         "run_id": pending.run_id,
@@ -70,6 +76,7 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
         "form": "csv",
         "import_id": make_import(world).public_id,
         "row": "a1",
+        "link": link_of(share_run(actor=world.member.user, detail=detail)),
     }
     both = f"?a={pending.run_id}&b={pending.run_id}"
     return {
@@ -105,7 +112,10 @@ def posts(client: Client, addresses: dict[str, str]) -> Iterator[tuple[str, int]
 def test_who_is_not_signed_in_is_asked_to(client: Client, addresses: dict[str, str]) -> None:
     for name, address in addresses.items():
         response = client.get(address)
-        if name == "theme":
+        if name in GUESTS:
+            there = HTTPStatus.NOT_FOUND if name in ("shared_screenshot", "shared_film") else HTTPStatus.OK
+            assert (response.status_code, client.post(address).status_code) == (there, HTTPStatus.METHOD_NOT_ALLOWED)
+        elif name == "theme":
             assert response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
         else:
             assert response.status_code == HTTPStatus.FOUND, name
@@ -141,7 +151,7 @@ def test_a_form_that_is_sent_signed_out_leads_back_to_its_page_and_never_to_wher
 
 def test_another_organisation_finds_nothing(client: Client, charlie: Member, addresses: dict[str, str]) -> None:
     client.force_login(charlie.user)
-    for name in addresses.keys() - OWN - {"switch"}:
+    for name in addresses.keys() - OWN - GUESTS - {"switch"}:
         for response in (client.get(addresses[name]), client.post(addresses[name])):
             assert response.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED), name
 

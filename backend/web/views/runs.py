@@ -1,9 +1,10 @@
 """One run: its page, the details of one row, its pictures."""
 
 from base64 import b64encode
+from dataclasses import dataclass
 from uuid import UUID
 
-from django.http import FileResponse, Http404, HttpResponse, HttpResponseBase
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_safe
@@ -12,8 +13,10 @@ from backend.accounts.permissions import Permission
 from backend.alerts.queries.earlier import previous_run
 from backend.gates.queries import asked_of_runs
 from backend.runs.agents import has_picture, open_picture
-from backend.runs.models import Run
+from backend.runs.diagnoses import diagnosis_in
+from backend.runs.models import Run, SharedRun
 from backend.runs.queries import RunDetail, run_detail, site_of_pending
+from backend.runs.sharing import link_of, sharing_of
 from backend.web import run_page, times
 from backend.web.access import MemberRequest, needs
 from backend.web.ladder import ladders_of
@@ -30,6 +33,16 @@ from workers.measurement.routes import PictureKind
 KEEP = "private, max-age=3600, immutable"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addresses:
+    """Where the parts of a run's page are; empty for pictures that are not kept."""
+
+    waterfall: str
+    details: str
+    film: str
+    screenshot: str
+
+
 @require_safe
 @needs(Permission.READ)
 def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
@@ -37,26 +50,41 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
     detail = run_detail(request.organisation, run_id)
     if detail is None:
         return _follow(request, run_id)
-    measurement, visit = detail.measurement, request.GET.get("visit", "")
-    evidence = measurement.evidence if isinstance(measurement, ProbeMeasurement) else None
+    shared = sharing_of(detail)
     context = {
         "section": "sites",
-        "detail": detail,
         "previous": previous_run(detail.run),
-        "heading": f"{detail.site.name} from {detail.region.name}",
         "about": run_page.about(detail),
-        "asked": run_page.asked_for(detail, asked_of_runs([detail.run]).get(detail.run.run_id)),
-        "warnings": run_page.warnings_of(detail),
+        "asked": asked_for(detail),
         "verdict": run_page.verdict_of(detail),
+        "panel": run_page.panel_of(detail, diagnosis_in(detail)),
+        "shared": shared,
+        "shared_url": None if shared is None else request.build_absolute_uri(guests_url(shared)),
+    }
+    return render(request, "runs/run.html", seen(detail, request, _addresses(detail.run)) | context)
+
+
+def seen(detail: RunDetail, request: HttpRequest, addresses: Addresses) -> dict[str, object]:
+    """What was seen, as the rest of the address asks for it: of a run's page all but what is said of it."""
+    measurement, visit = detail.measurement, request.GET.get("visit", "")
+    evidence = measurement.evidence if isinstance(measurement, ProbeMeasurement) else None
+    return {
+        "detail": detail,
+        "heading": f"{detail.site.name} from {detail.region.name}",
+        "warnings": run_page.warnings_of(detail),
         "cards": run_page.cards_for(detail, visit),
-        "board": None if measurement is None else board_of(measurement, request.GET.dict(), film_url_of(detail.run)),
-        "panel": run_page.panel_of(detail),
+        "board": None if measurement is None else board_of(measurement, request.GET.dict(), addresses.film),
         "facts": page_facts(measurement, visit) if isinstance(measurement, PageMeasurement) else None,
         "ladders": [] if evidence is None else ladders_of(evidence),
-        "exports": reverse("web:run_waterfall", args=[run_id]),
-        "details_url": reverse("web:run_details", args=[run_id, 0]).removesuffix("0"),
+        "exports": addresses.waterfall,
+        "details_url": addresses.details,
+        "screenshot_url": addresses.screenshot,
     }
-    return render(request, "runs/run.html", context)
+
+
+def asked_for(detail: RunDetail) -> str:
+    """What a run that brought no complete measurement was to ask for. One statement."""
+    return run_page.asked_for(detail, asked_of_runs([detail.run]).get(detail.run.run_id))
 
 
 @require_safe
@@ -66,7 +94,7 @@ def details(request: MemberRequest, run_id: UUID, number: int) -> HttpResponse:
     return row_details(request, _detail(request, run_id).measurement, number)
 
 
-def row_details(request: MemberRequest, measurement: Measurement | None, number: int) -> HttpResponse:
+def row_details(request: HttpRequest, measurement: Measurement | None, number: int) -> HttpResponse:
     """That piece, of the view and the kind of row that the rest of the address names. It never changes.
 
     What it leads to is of the same view.
@@ -86,7 +114,11 @@ def row_details(request: MemberRequest, measurement: Measurement | None, number:
 @needs(Permission.READ)
 def export(request: MemberRequest, run_id: UUID) -> HttpResponse:
     """The waterfall that the rest of the address asks for, as a picture of its own."""
-    detail = _detail(request, run_id)
+    return run_drawing(request, _detail(request, run_id))
+
+
+def run_drawing(request: HttpRequest, detail: RunDetail) -> HttpResponse:
+    """That picture of a run, with its film in it."""
     if detail.measurement is None:
         raise Http404
     title = f"{detail.site.name} from {detail.region.name}, {times.handed_on(detail.run.scheduled_for)}"
@@ -115,8 +147,13 @@ def drawing(board: Board, title: str) -> HttpResponse:
 @require_safe
 @needs(Permission.READ)
 def picture(request: MemberRequest, run_id: UUID, kind: PictureKind) -> HttpResponseBase:
+    """What the region photographed."""
+    return run_picture(_detail(request, run_id).run, kind)
+
+
+def run_picture(run: Run, kind: PictureKind) -> HttpResponseBase:
     """The picture that the region sent. It is hostile: an image, never anything a browser would run."""
-    opened = open_picture(_detail(request, run_id).run, kind)
+    opened = open_picture(run, kind)
     if opened is None:
         raise Http404
     file, media_type = opened
@@ -129,6 +166,20 @@ def picture(request: MemberRequest, run_id: UUID, kind: PictureKind) -> HttpResp
 def film_url_of(run: Run) -> str:
     """Where the film of a run is; empty when none was sent, or it is no longer kept."""
     return reverse("web:run_film", args=[run.run_id]) if has_picture(run, PictureKind.FILM) else ""
+
+
+def guests_url(shared: SharedRun) -> str:
+    """The address at which guests look at a run."""
+    return reverse("web:shared", args=[link_of(shared)])
+
+
+def _addresses(run: Run) -> Addresses:
+    return Addresses(
+        waterfall=reverse("web:run_waterfall", args=[run.run_id]),
+        details=reverse("web:run_details", args=[run.run_id, 0]).removesuffix("0"),
+        film=film_url_of(run),
+        screenshot=reverse("web:run_screenshot", args=[run.run_id]) if run.has_screenshot else "",
+    )
 
 
 def _follow(request: MemberRequest, run_id: UUID) -> HttpResponse:
