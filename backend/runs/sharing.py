@@ -6,8 +6,10 @@ A link is a random number and a signature with the service's own key: nothing th
 from datetime import datetime, timedelta
 from uuid import UUID
 
+from django.conf import settings
 from django.core.signing import BadSignature, Signer
 from django.db import transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from backend.accounts.audit import record
@@ -21,18 +23,18 @@ MAX_SHARED = 1_000
 _signer = Signer(salt="backend.runs.sharing", sep=".")
 
 
-class TooManySharedError(ValueError):
-    """An organisation shares as many runs as it may; the text is a sentence for people."""
+class SharingError(ValueError):
+    """A run cannot be shared now; the text is a sentence for people."""
 
 
 @transaction.atomic
 def share_run(*, actor: User | None, detail: RunDetail) -> SharedRun:
-    """Lets guests look at a run for 30 days from now on; a link that it has stays. Raises TooManySharedError."""
+    """Lets guests look at a run for 30 days from now on; a link that it has stays. Raises SharingError."""
     organisation, now = detail.site.organisation, timezone.now()
     hold(organisation)
     others = SharedRun.objects.filter(organisation=organisation, expires_at__gt=now).exclude(run_id=detail.run.run_id)
     if others.count() >= MAX_SHARED:
-        raise TooManySharedError(f"At most {MAX_SHARED:,} runs can be shared at a time. Stop sharing some first.")
+        raise SharingError(f"At most {MAX_SHARED:,} runs can be shared at a time. Stop sharing some first.")
     SharedRun.objects.filter(run_id=detail.run.run_id, expires_at__lte=now).delete()
     shared, _ = SharedRun.objects.update_or_create(
         run_id=detail.run.run_id,
@@ -60,6 +62,11 @@ def sharing_of(detail: RunDetail) -> SharedRun | None:
 def link_of(shared: SharedRun) -> str:
     """What the address of a shared run holds."""
     return _signer.sign(shared.public_id.hex)
+
+
+def address_of(shared: SharedRun) -> str:
+    """The address that is sent to guests."""
+    return f"{settings.BASE_URL}{reverse('web:shared', args=[link_of(shared)])}"
 
 
 def shared_detail(link: str) -> RunDetail | None:

@@ -113,6 +113,7 @@ urlpatterns = [
     path("shared/<str:link>/", shared.page, name="shared"),
     path("shared/<str:link>/waterfall.svg", shared.export, name="shared_waterfall"),
     path("shared/<str:link>/requests/<int:number>", shared.details, name="shared_details"),
+    path("shared/<str:link>/har", shared.har, name="shared_har"),
     path("shared/<str:link>/screenshot", shared.picture, {"kind": PictureKind.SCREENSHOT}, name="shared_screenshot"),
     path("shared/<str:link>/film", shared.picture, {"kind": PictureKind.FILM}, name="shared_film"),
 ]

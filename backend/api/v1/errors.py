@@ -27,6 +27,7 @@ from backend.api.v1.problems import (
 )
 from backend.faults import FieldFaultError, InvalidError
 from backend.runs.actions import RunsError, TooManyRunsError
+from backend.runs.sharing import SharingError
 from backend.sites.actions import SiteLimitError
 from backend.sites.monitor_settings import InvalidMonitorError
 from workers.measurement.page_options import PageOptions
@@ -63,7 +64,7 @@ def _problem_of_what_was_asked(error: Exception) -> ProblemError | None:
             return ProblemError(LIMIT_REACHED, str(error), headers={"Retry-After": "30"})
         case RunsError():
             return invalid("#/regions", str(error))
-        case SiteLimitError() | ChannelLimitError():
+        case SiteLimitError() | ChannelLimitError() | SharingError():
             return ProblemError(LIMIT_REACHED, str(error))
         case TooSoonError():
             return ProblemError(CONFLICT, str(error), headers={"Retry-After": str(ceil(error.seconds))})

@@ -10,27 +10,26 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.utils import timezone
 from ninja import Query, Router
-from pydantic_core import to_json
 
-from backend.accounts.permissions import Scope
+from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.door import matches
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
 from backend.api.v1.problems import NOT_FOUND, ProblemError, existing
 from backend.api.v1.run_shapes import Run, RunDetail, detail_of, pending_of, run_of
-from backend.api.v1.shapes import Instant, Page, RegionCode, written
+from backend.api.v1.shapes import Instant, Out, Page, RegionCode, written
 from backend.api.v1.waiting import Wait, wait_for
 from backend.api.v1.waterfall_shapes import Waterfall, waterfall_of
 from backend.gates.queries import asked_of_runs
-from backend.runs import queries
+from backend.runs import queries, sharing
 from backend.runs.agents import open_picture
+from backend.runs.archives import har_of
 from backend.runs.diagnoses import diagnosis_in
 from backend.runs.models import Outcome, Trigger
 from backend.runs.queries import RunDetail as Detail
 from backend.runs.queries import RunFilter
 from backend.sites.models import MonitorKind
 from workers.measurement.finding import Diagnosis
-from workers.measurement.har import About, har_document
 from workers.measurement.messages import Measurement
 from workers.measurement.redaction import Redaction
 from workers.measurement.routes import PictureKind
@@ -39,6 +38,7 @@ from workers.version import VERSION
 router = Router(tags=["Runs"])
 
 READ = needs(Scope.READ, Scope.TEST, Scope.GATES)
+SHARE = needs(Scope.WRITE, permission=Permission.EDIT_SITES)
 # A run that was carried out never changes; in place of one that was missed a result may still come.
 FOR_GOOD = "private, max-age=86400, immutable"
 PICTURES: dict[str, object] = {"image/jpeg": {"schema": {}}, "image/webp": {"schema": {}}}
@@ -136,6 +136,28 @@ def get_har(request: ApiRequest, run_id: UUID, redaction: Level = Redaction.STAN
     return response
 
 
+class SharedLink(Out):
+    """Whoever has `url` sees the run without an account until `expires_at`, with what a standard HAR leaves out left
+    out."""
+
+    url: str
+    expires_at: datetime
+
+
+@router.post("/runs/{uuid:run_id}/share", auth=SHARE, response=SharedLink)
+def share_run(request: ApiRequest, run_id: UUID) -> SharedLink:
+    """Makes a link by which guests see a run for 30 days. One that it has already stays, and holds 30 days from now."""
+    shared = sharing.share_run(actor=request.caller.actor, detail=_owned(request, run_id))
+    return SharedLink(url=sharing.address_of(shared), expires_at=shared.expires_at)
+
+
+@router.delete("/runs/{uuid:run_id}/share", auth=SHARE, response={204: None})
+def stop_sharing_run(request: ApiRequest, run_id: UUID) -> HttpResponse:
+    """Takes the link back: it leads nowhere from now on."""
+    sharing.stop_sharing(actor=request.caller.actor, detail=_owned(request, run_id))
+    return HttpResponse(status=204)
+
+
 @router.get(
     "/runs/{uuid:run_id}/screenshot",
     auth=READ,
@@ -172,11 +194,15 @@ def _position(listed: queries.ListedRun) -> list[str]:
 
 def _ended(request: ApiRequest, run_id: UUID) -> Detail:
     """The run without what was measured, and the headers that let a client keep it."""
-    found = queries.run_detail(request.caller.organisation, run_id, with_result=False)
-    detail = existing(found, "There is no such run, or its time of retention has passed.")
+    detail = _owned(request, run_id)
     if detail.run.outcome != Outcome.MISSED:
         request.out["Cache-Control"] = FOR_GOOD
     return detail
+
+
+def _owned(request: ApiRequest, run_id: UUID) -> Detail:
+    found = queries.run_detail(request.caller.organisation, run_id, with_result=False)
+    return existing(found, "There is no such run, or its time of retention has passed.")
 
 
 def _document(
@@ -194,10 +220,7 @@ def _document(
 
 
 def _har(redaction: Redaction, detail: Detail, measurement: Measurement | None) -> bytes:
-    """Of a run that failed before anything was seen, an archive without entries."""
-    started_at = detail.run.started_at or detail.run.scheduled_for
-    about = About(url=_url(detail), started_at=started_at, version=VERSION, redaction=redaction)
-    return to_json(har_document(measurement, about))
+    return har_of(detail.run, _url(detail), measurement, redaction)
 
 
 def _waterfall(detail: Detail, measurement: Measurement | None) -> bytes:

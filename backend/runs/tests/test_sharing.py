@@ -14,7 +14,7 @@ from backend.runs.ingest import ingest
 from backend.runs.models import SharedRun
 from backend.runs.queries import RunDetail, run_detail
 from backend.runs.retention import forget
-from backend.runs.sharing import TooManySharedError, link_of, share_run, shared_detail, sharing_of, stop_sharing
+from backend.runs.sharing import SharingError, link_of, share_run, shared_detail, sharing_of, stop_sharing
 from backend.runs.tests.factories import make_fleet, make_monitors, make_pending
 from backend.runs.tests.results import line_of
 from backend.sites.actions import delete_site
@@ -115,7 +115,7 @@ def test_an_organisation_shares_so_many_runs_at_a_time(alice: Member, monkeypatc
     first, second = ended(2)
     share_run(actor=alice.user, detail=first)
     share_run(actor=alice.user, detail=first)
-    with pytest.raises(TooManySharedError, match="At most 1 runs"):
+    with pytest.raises(SharingError, match="At most 1 runs"):
         share_run(actor=alice.user, detail=second)
     SharedRun.objects.update(expires_at=timezone.now())
     share_run(actor=alice.user, detail=second)

@@ -35,7 +35,7 @@ OWN |= {
     "imports",
 }
 # What whoever has the link of a shared run may see, and nobody may send anything to.
-GUESTS = {"shared", "shared_waterfall", "shared_details", "shared_screenshot", "shared_film"}
+GUESTS = {"shared", "shared_waterfall", "shared_details", "shared_har", "shared_screenshot", "shared_film"}
 # What a viewer may send: it touches only themselves.
 VIEWER_MAY = {"theme", "profile", "switch"}
 # Pages of the account that are for who is not signed in (yet).

@@ -9,6 +9,8 @@ from django.urls import reverse
 from playwright.sync_api import ViewportSize, expect
 from pytest_django.live_server_helper import LiveServer
 
+from backend.runs.queries import run_detail
+from backend.runs.sharing import link_of, share_run
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
 from backend.sites.models import Site
@@ -41,6 +43,9 @@ def product_paths(world: World) -> list[str]:
     live = world.pending("page", stage="loading", requests=14, scheduled_for=NOW - timedelta(minutes=1))
     failed = world.pending("probe")
     world.end(failed, FAILED)
+    seen = run_detail(world.member.organisation, failed.run_id)
+    assert seen is not None
+    shared = share_run(actor=world.member.user, detail=seen)
     phases = asdict(phases_of(measurements.probe().hops[-1].timing))
     deeper = world.pending("probe", stage="loading", phases=phases, scheduled_for=NOW - timedelta(minutes=2))
     site = world.site.public_id
@@ -48,6 +53,8 @@ def product_paths(world: World) -> list[str]:
         "/sites/",
         "/sites/add/",
         f"{reverse('web:trial', args=[site])}?run={live.run_id}&run={failed.run_id}&run={deeper.run_id}",
+        reverse("web:run", args=[failed.run_id]),
+        reverse("web:shared", args=[link_of(shared)]),
         reverse("web:site_settings", args=[site]),
         reverse("web:site_delete", args=[site]),
         "/regions/",

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.test import Client
@@ -31,7 +32,7 @@ def shared_link(client: Client, run: PendingRun) -> str:
     """Shares a run as its member does; the path that its page then shows."""
     response = client.post(reverse("web:run_share", args=[run.run_id]), follow=True)
     text = response.content.decode()
-    found = text.partition('readonly spellcheck="false" value="http://testserver')[2].partition('"')[0]
+    found = text.partition(f'readonly spellcheck="false" value="{settings.BASE_URL}')[2].partition('"')[0]
     assert found.startswith("/shared/")
     return found
 
@@ -59,7 +60,7 @@ def test_a_guest_sees_the_run_and_nothing_else_of_the_organisation(
     text = response.content.decode()
     assert response.status_code == 200
     assert response.headers["X-Robots-Tag"] == "noindex"
-    for part in ("A run that was shared with you", world.site.name, world.region.name, "wf-row"):
+    for part in ("A run that was shared with you", world.site.name, world.region.name, "wf-row", "UTC ·"):
         assert part in text, part
     for part in (
         "/sites/",
@@ -79,7 +80,8 @@ def test_a_guest_sees_what_an_export_shows(world: World, client: Client) -> None
     link = shared_link(client, run)
     assert SECRET in html(client, run)
     guest = Client()
-    for address in (link, f"{link}?request=1", f"{link}requests/1?unit=request", f"{link}waterfall.svg"):
+    for part in ("", "?request=1", "requests/1?unit=request", "waterfall.svg", "har"):
+        address = f"{link}{part}"
         response = guest.get(address)
         text = response.content.decode()
         assert response.status_code == 200
@@ -116,7 +118,7 @@ def test_no_link_leads_anywhere_once_it_was_taken_back_or_has_expired(world: Wor
         lambda: SharedRun.objects.update(expires_at=timezone.now()),
     ):
         link = shared_link(client, run)
-        parts = ("", "requests/1", "waterfall.svg", "screenshot", "film")
+        parts = ("", "requests/1", "waterfall.svg", "har", "screenshot", "film")
         assert guest.get(link).status_code == 200
         end()
         assert [guest.get(f"{link}{part}").status_code for part in parts] == [404] * len(parts)

@@ -14,9 +14,9 @@ from backend.alerts.queries.earlier import previous_run
 from backend.gates.queries import asked_of_runs
 from backend.runs.agents import has_picture, open_picture
 from backend.runs.diagnoses import diagnosis_in
-from backend.runs.models import Run, SharedRun
+from backend.runs.models import Run
 from backend.runs.queries import RunDetail, run_detail, site_of_pending
-from backend.runs.sharing import link_of, sharing_of
+from backend.runs.sharing import address_of, sharing_of
 from backend.web import run_page, times
 from backend.web.access import MemberRequest, needs
 from backend.web.ladder import ladders_of
@@ -59,7 +59,7 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
         "verdict": run_page.verdict_of(detail),
         "panel": run_page.panel_of(detail, diagnosis_in(detail)),
         "shared": shared,
-        "shared_url": None if shared is None else request.build_absolute_uri(guests_url(shared)),
+        "shared_url": None if shared is None else address_of(shared),
     }
     return render(request, "runs/run.html", seen(detail, request, _addresses(detail.run)) | context)
 
@@ -166,11 +166,6 @@ def run_picture(run: Run, kind: PictureKind) -> HttpResponseBase:
 def film_url_of(run: Run) -> str:
     """Where the film of a run is; empty when none was sent, or it is no longer kept."""
     return reverse("web:run_film", args=[run.run_id]) if has_picture(run, PictureKind.FILM) else ""
-
-
-def guests_url(shared: SharedRun) -> str:
-    """The address at which guests look at a run."""
-    return reverse("web:shared", args=[link_of(shared)])
 
 
 def _addresses(run: Run) -> Addresses:

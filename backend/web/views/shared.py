@@ -14,14 +14,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.permissions import Permission
+from backend.gates.queries import asked_of_runs
 from backend.runs.agents import has_picture
+from backend.runs.archives import har_of
 from backend.runs.diagnoses import diagnosis_in
 from backend.runs.queries import RunDetail, run_detail
-from backend.runs.sharing import TooManySharedError, share_run, shared_detail, stop_sharing
-from backend.web import run_page
+from backend.runs.sharing import SharingError, share_run, shared_detail, stop_sharing
+from backend.web import run_page, times
 from backend.web.access import MemberRequest, needs
 from backend.web.views.runs import Addresses, asked_for, row_details, run_drawing, run_picture, seen
 from workers.measurement.masking import masked
+from workers.measurement.redaction import Redaction
 from workers.measurement.routes import PictureKind
 
 
@@ -31,7 +34,7 @@ def share(request: MemberRequest, run_id: UUID) -> HttpResponse:
     """Makes the run's link, which its page then shows."""
     try:
         share_run(actor=request.user, detail=_owned(request, run_id))
-    except TooManySharedError as error:
+    except SharingError as error:
         messages.error(request, str(error))
     return redirect("web:run", run_id)
 
@@ -53,8 +56,10 @@ def page(request: HttpRequest, link: str) -> HttpResponse:
     diagnosis = diagnosis_in(detail)
     shown = _for_guests(detail)
     context = {
+        "when": times.handed_on(detail.run.scheduled_for),
         "about": run_page.about(shown, names_agent=False),
         "asked": masked(asked_for(detail)),
+        "har_url": reverse("web:shared_har", args=[link]),
         "verdict": masked(run_page.verdict_of(detail)),
         "panel": run_page.panel_of(shown, masked(diagnosis)),
     }
@@ -76,6 +81,19 @@ def details(request: HttpRequest, link: str, number: int) -> HttpResponse:
 def export(request: HttpRequest, link: str) -> HttpResponse:
     """The waterfall as a picture of its own."""
     return run_drawing(request, _for_guests(_shared(link)))
+
+
+@login_not_required
+@require_safe
+def har(request: HttpRequest, link: str) -> HttpResponse:
+    """The same as a HAR at the standard level."""
+    detail = _shared(link)
+    asked = asked_of_runs([detail.run]).get(detail.run.run_id)
+    url = detail.monitor.url if asked is None else asked.url
+    content = har_of(detail.run, url, detail.measurement, Redaction.STANDARD)
+    response = HttpResponse(content, content_type="application/json")
+    response.headers["Content-Disposition"] = f'attachment; filename="{detail.run.run_id}.har"'
+    return response
 
 
 @login_not_required

@@ -94,7 +94,15 @@ QUERIES: dict[str, Callable[[World], str]] = {
 INCIDENT_ACTS = [f"{act}_incident" for act in ("acknowledge", "unacknowledge", "unmute", "resolve", "accept")]
 # POST without a body.
 BARE = frozenset(
-    {"pause_monitor", "resume_monitor", "test_channel", "rotate_channel_secret", *INCIDENT_ACTS, "cancel_gate"}
+    {
+        "pause_monitor",
+        "resume_monitor",
+        "test_channel",
+        "rotate_channel_secret",
+        *INCIDENT_ACTS,
+        "cancel_gate",
+        "share_run",
+    }
 )
 
 

@@ -8,6 +8,9 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.conf import settings
+from django.test import Client
+from django.utils import timezone
 from jsonschema_rs import Draft202012Validator
 from pytest_django import DjangoAssertNumQueries
 
@@ -15,6 +18,7 @@ from backend.api.tests.v1.calling import Program, at, problem_of
 from backend.api.tests.v1.world import PICTURE, World
 from backend.compare.actions import create_pairing
 from backend.compare.pairings import PairingDraft
+from backend.runs import sharing
 from backend.runs.ingest import ingest
 from backend.runs.models import RunDocument
 from backend.runs.queries import listing
@@ -55,6 +59,25 @@ def test_a_run_says_its_phases_in_milliseconds(program: Program, world: World) -
     assert datetime.fromisoformat(run["scheduled_for"]) == pending.scheduled_for
     assert run["scheduled_for"].endswith("Z")
     assert (run["depth"], run["findings"], run["not_judged"], run["checklist"]) == (None, [], [], [])
+
+
+def test_a_link_for_guests_stays_until_it_is_taken_back(program: Program, world: World, client: Client) -> None:
+    run = world.ended("page", ago_s=60)
+    shared = program.post(f"runs/{run.run_id}/share").json()
+    assert datetime.fromisoformat(shared["expires_at"]) > timezone.now() + timedelta(days=29)
+    link = shared["url"].removeprefix(settings.BASE_URL)
+    assert client.get(link).status_code == 200
+    again = program.post(f"runs/{run.run_id}/share")
+    assert (again.json()["url"], "immutable" in again.headers["Cache-Control"]) == (shared["url"], False)
+    for _ in range(2):
+        assert program.call("DELETE", f"runs/{run.run_id}/share").status_code == 204
+    assert client.get(link).status_code == 404
+
+
+def test_who_shares_as_many_as_may_be_is_told(program: Program, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sharing, "MAX_SHARED", 0)
+    refused = problem_of(program.post(f"runs/{world.ended('page', ago_s=60).run_id}/share"))
+    assert "can be shared at a time" in refused["detail"]
 
 
 def test_a_page_has_its_vitals_and_links(program: Program, world: World) -> None:
