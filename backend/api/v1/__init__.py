@@ -63,6 +63,7 @@ ROUTERS: tuple[str, ...] = (
     "pairings",
     "comparisons",
     "imports",
+    "prometheus",
 )
 
 api = NinjaAPI(

@@ -6,6 +6,7 @@ from backend.runs.queries.findings import DeepRun, FoundCause, findings_of_runs,
 from backend.runs.queries.gone_findings import GoneCause, gone_causes
 from backend.runs.queries.history import RunDetail, RunLine, recent_runs, result_of, run_detail
 from backend.runs.queries.hosts import HostCosts, host_costs
+from backend.runs.queries.latest import LatestRun, latest_runs
 from backend.runs.queries.listing import ListedRun, RunFilter, listed_runs, pending_run
 from backend.runs.queries.newest import newest_measurements
 from backend.runs.queries.overview import LastRun, MonitorOverview, NewestRun, SiteOverview, site_overview
@@ -21,6 +22,7 @@ __all__ = [
     "GoneCause",
     "HostCosts",
     "LastRun",
+    "LatestRun",
     "ListedRun",
     "MonitorOverview",
     "NewestRun",
@@ -41,6 +43,7 @@ __all__ = [
     "gone_causes",
     "host_costs",
     "is_long",
+    "latest_runs",
     "listed_runs",
     "long_series",
     "newest_deep_runs",

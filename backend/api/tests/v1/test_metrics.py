@@ -1,0 +1,114 @@
+"""What Prometheus scrapes: the newest values of every monitor, under names that dashboards know."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from pytest_django import DjangoAssertNumQueries
+
+from backend.api.tests.v1.calling import Program
+from backend.api.tests.v1.world import World
+from backend.runs.models import Run
+from backend.runs.queries import latest_runs
+from backend.runs.tests.factories import NOW
+from backend.runs.tests.results import FAILED
+from backend.sites.models import Monitor, Site, SiteStatus
+from workers.measurement.failure import FailureKind, failure
+from workers.measurement.messages import Failed, Missed, MissedReason
+
+pytestmark = pytest.mark.django_db
+
+
+def scraped(program: Program) -> dict[str, dict[str, float]]:
+    """Each sample's value by its metric, and by kind of monitor and phase."""
+    answer = program.get("metrics")
+    assert answer.headers["Content-Type"].startswith("text/plain")
+    found: dict[str, dict[str, float]] = {}
+    for family in text_string_to_metric_families(answer.content.decode()):
+        for sample in family.samples:
+            labels = sample.labels
+            found.setdefault(sample.name, {})[f"{labels['kind']} {labels.get('phase', '')}".strip()] = sample.value
+    return found
+
+
+def test_the_newest_run_of_each_monitor_is_told_in_seconds(program: Program, world: World) -> None:
+    world.ended("probe", ago_s=90)
+    seen = scraped(program)
+    assert seen["probe_success"] == {"page": 1, "probe": 1}
+    phases = {name: value for name, value in seen["probe_http_duration_seconds"].items() if name.startswith("probe")}
+    assert phases == {
+        "probe resolve": 0.008,
+        "probe connect": 0.02,
+        "probe tls": 0.034,
+        "probe processing": 0.04,
+        "probe transfer": 0.0079,
+    }
+    assert (seen["firstbyte_ttfb_seconds"]["probe"], seen["probe_duration_seconds"]["probe"]) == (0.1021, 0.11)
+    assert (seen["probe_http_status_code"]["probe"], seen["firstbyte_rtt_seconds"]["probe"]) == (200, 0.0198)
+    assert seen["firstbyte_run_timestamp_seconds"]["probe"] == (NOW - timedelta(seconds=90)).timestamp()
+
+
+def test_what_was_not_measured_has_no_sample(program: Program, world: World) -> None:
+    world.ended("probe", FAILED, ago_s=60)
+    seen = scraped(program)
+    assert seen["probe_success"]["probe"] == 0
+    assert "probe" not in seen["firstbyte_ttfb_seconds"]
+    assert not [name for name in seen["probe_http_duration_seconds"] if name.startswith("probe")]
+    assert "probe" not in seen["firstbyte_lcp_seconds"]
+
+
+def test_a_site_is_not_told_to_fail_by_our_own_faults(program: Program, world: World) -> None:
+    world.ended("probe", ago_s=60)
+    world.ended("probe", Failed(failure=failure(FailureKind.BROWSER_FAILED)), ago_s=30)
+    world.ended("probe", Missed(reason=MissedReason.AGENT_LOST), ago_s=20)
+    seen = scraped(program)
+    assert seen["probe_success"]["probe"] == 1
+    assert seen["firstbyte_run_timestamp_seconds"]["probe"] == (NOW - timedelta(seconds=60)).timestamp()
+
+
+def test_a_page_that_other_work_held_up_has_no_durations(program: Program, world: World) -> None:
+    Run.objects.filter(kind="page").update(contended=True)
+    seen = scraped(program)
+    assert (seen["probe_success"]["page"], "page" in seen["firstbyte_requests"]) == (1, True)
+    for name in ("firstbyte_lcp_seconds", "firstbyte_cls", "probe_duration_seconds"):
+        assert "page" not in seen.get(name, {})
+
+
+def latest(world: World) -> list[UUID]:
+    return [one.run.run_id for one in latest_runs(world.member.organisation, now=NOW) if one.run.kind == "probe"]
+
+
+def test_samples_end_when_nothing_was_measured_for_two_intervals(world: World) -> None:
+    """And when as much time has passed as a result may take to come."""
+    Monitor.objects.filter(kind="probe").update(interval_s=60)
+    old = world.ended("probe", ago_s=2 * 60 + 5 * 60)
+    assert latest(world) == []
+    assert latest_runs(world.member.organisation, now=NOW - timedelta(seconds=1))[0].run.run_id == old.run_id
+    Monitor.objects.filter(kind="probe").update(interval_s=3600)
+    assert latest(world) == [old.run_id]
+
+
+def test_drafts_and_other_organisations_are_not_told(program: Program, world: World) -> None:
+    Site.objects.update(status=SiteStatus.DRAFT)
+    assert scraped(program) == {}
+
+
+def test_a_scrape_takes_three_statements_however_much_is_measured(
+    world: World, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for ago_s in (70, 130):
+        world.ended("probe", ago_s=ago_s)
+        with django_assert_num_queries(3):
+            latest_runs(world.member.organisation, now=NOW)
+
+
+def test_what_a_site_is_called_cannot_end_its_line(program: Program, world: World) -> None:
+    Site.objects.update(name='a"} 1\nprobe_success{site="b\\')
+    world.ended("probe", ago_s=60)
+    (family,) = [
+        one
+        for one in text_string_to_metric_families(program.get("metrics").content.decode())
+        if one.name == "probe_success"
+    ]
+    assert {sample.labels["site"] for sample in family.samples} == {'a"} 1\nprobe_success{site="b\\'}

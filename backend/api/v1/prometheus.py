@@ -1,0 +1,130 @@
+"""What was measured last, for Prometheus: under the names of blackbox_exporter where it has them.
+
+Values are those of the newest run of each monitor in each region, read when they are asked for. What was not measured
+has no sample, never 0. Units are seconds, bytes and counts.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from django.http import HttpResponse
+from django.utils import timezone
+from ninja import Router
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from backend.accounts.permissions import Scope
+from backend.api.v1.access import ApiRequest, needs
+from backend.runs.models import Outcome, Run
+from backend.runs.queries import LatestRun, latest_runs
+
+router = Router(tags=["Metrics"])
+
+LABELS = ("site", "monitor", "kind", "region")
+CONTENT = {"text/plain": {"schema": {"type": "string"}}}
+_US_PER_S = 1_000_000
+Value = Callable[[Run], float | None]
+
+
+class Gauge(NamedTuple):
+    """One metric: what it is called, what it is, and its value of a run."""
+
+    name: str
+    told: str
+    value: Value
+
+
+def _of(column: str) -> Value:
+    return lambda run: getattr(run, column)
+
+
+def _of_load(column: str) -> Value:
+    """Of a page that other work of the machine held up it says nothing."""
+    return lambda run: None if run.contended else getattr(run, column)
+
+
+def _seconds(column: str) -> Value:
+    def value(run: Run) -> float | None:
+        us = _of_load(column)(run)
+        return None if us is None else us / _US_PER_S
+
+    return value
+
+
+def _is_measured(run: Run) -> float:
+    return run.outcome == Outcome.MEASURED
+
+
+def _due_s(run: Run) -> float:
+    return run.scheduled_for.timestamp()
+
+
+GAUGES = (
+    Gauge("probe_success", "Whether it could be measured.", _is_measured),
+    Gauge("firstbyte_run_timestamp_seconds", "When the run was due.", _due_s),
+    Gauge("probe_duration_seconds", "From the first request to the last byte.", _seconds("total_us")),
+    Gauge("probe_dns_lookup_time_seconds", "The lookup of the name.", _seconds("dns_us")),
+    Gauge("probe_http_status_code", "The status of the last answer.", _of("status_code")),
+    Gauge("firstbyte_ttfb_seconds", "From the first request to the first byte.", _seconds("ttfb_us")),
+    Gauge("firstbyte_rtt_seconds", "The round trip to the server.", _seconds("rtt_us")),
+    Gauge("firstbyte_fcp_seconds", "First contentful paint.", _seconds("fcp_us")),
+    Gauge("firstbyte_lcp_seconds", "Largest contentful paint.", _seconds("lcp_us")),
+    Gauge("firstbyte_load_seconds", "The load event.", _seconds("load_us")),
+    Gauge("firstbyte_fully_loaded_seconds", "The last byte before the network was quiet.", _seconds("fully_loaded_us")),
+    Gauge("firstbyte_start_render_seconds", "The first change of the screen.", _seconds("start_render_us")),
+    Gauge("firstbyte_speed_index_seconds", "The mean time at which the screen was filled.", _seconds("speed_index_us")),
+    Gauge("firstbyte_tbt_seconds", "What tasks of the main thread took beyond 50 ms.", _seconds("tbt_us")),
+    Gauge("firstbyte_cls", "Cumulative layout shift.", _of_load("cls")),
+    Gauge("firstbyte_requests", "Requests of the page.", _of("requests")),
+    Gauge("firstbyte_transferred_bytes", "What came over the network.", _of("bytes")),
+)
+# Of the last hop, or a page's own request; `processing` is from the request sent to the first byte.
+PHASES = {
+    "resolve": _seconds("dns_us"),
+    "connect": _seconds("connect_us"),
+    "tls": _seconds("tls_us"),
+    "processing": _seconds("wait_us"),
+    "transfer": _seconds("download_us"),
+}
+
+
+@router.get(
+    "/metrics",
+    auth=needs(Scope.READ),
+    openapi_extra={"responses": {200: {"description": "Prometheus' text format, or OpenMetrics.", "content": CONTENT}}},
+)
+def get_metrics(request: ApiRequest) -> HttpResponse:
+    """The newest values of each monitor in each region, for Prometheus to scrape with a token that may read.
+
+    Samples end when nothing was measured for two intervals. A page that other work of the agent's machine held up has
+    no durations.
+    """
+    registry = CollectorRegistry()
+    registry.register(_Latest(latest_runs(request.caller.organisation, now=timezone.now())))
+    encode, content_type = choose_encoder(request.headers.get("Accept", ""))
+    return HttpResponse(encode(registry), content_type=content_type)
+
+
+class _Latest(Collector):
+    def __init__(self, found: Sequence[LatestRun]) -> None:
+        self._found = found
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        for gauge in GAUGES:
+            family = GaugeMetricFamily(gauge.name, gauge.told, labels=LABELS)
+            self._fill(family, gauge.value)
+            yield family
+        phases = GaugeMetricFamily("probe_http_duration_seconds", "Each phase.", labels=(*LABELS, "phase"))
+        for phase, value in PHASES.items():
+            self._fill(phases, value, phase)
+        yield phases
+
+    def _fill(self, family: GaugeMetricFamily, value: Value, *more: str) -> None:
+        for one in self._found:
+            seen = value(one.run)
+            if seen is not None:
+                monitor = one.monitor
+                labels = (monitor.site.name, str(monitor.public_id), monitor.kind, one.region.code)
+                family.add_metric((*labels, *more), seen)
