@@ -1,7 +1,7 @@
 """What was measured last, for Prometheus: under the names of blackbox_exporter where it has them.
 
 Values are those of the newest run of each monitor in each region, read when they are asked for. What was not measured
-has no sample, never 0. Units are seconds, bytes and counts.
+has no sample, never 0. Units are seconds, bytes and counts. A pair has two of everything, and is for comparisons.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +19,7 @@ from backend.accounts.permissions import Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.runs.models import Outcome, Run
 from backend.runs.queries import LatestRun, latest_runs
+from workers.measurement.messages import Kind
 
 router = Router(tags=["Metrics"])
 
@@ -96,13 +97,15 @@ PHASES = {
     openapi_extra={"responses": {200: {"description": "Prometheus' text format, or OpenMetrics.", "content": CONTENT}}},
 )
 def get_metrics(request: ApiRequest) -> HttpResponse:
-    """The newest values of each monitor in each region, for Prometheus to scrape with a token that may read.
+    """The newest values of each probe and page in each region, for Prometheus to scrape with a token that may read.
 
     Samples end when nothing was measured for two intervals. A page that other work of the agent's machine held up has
     no durations.
     """
+    latest = latest_runs(request.caller.organisation, now=timezone.now())
+    found = [one for one in latest if one.run.kind != Kind.PAIR]
     registry = CollectorRegistry()
-    registry.register(_Latest(latest_runs(request.caller.organisation, now=timezone.now())))
+    registry.register(_Latest(found))
     encode, content_type = choose_encoder(request.headers.get("Accept", ""))
     return HttpResponse(encode(registry), content_type=content_type)
 

@@ -89,6 +89,11 @@ def test_samples_end_when_nothing_was_measured_for_two_intervals(world: World) -
     assert latest(world) == [old.run_id]
 
 
+def test_a_pair_which_has_two_of_everything_is_told_by_its_comparison(program: Program, world: World) -> None:
+    Run.objects.filter(kind="page").update(kind="pair")
+    assert scraped(program) == {}
+
+
 def test_drafts_and_other_organisations_are_not_told(program: Program, world: World) -> None:
     Site.objects.update(status=SiteStatus.DRAFT)
     assert scraped(program) == {}
