@@ -40,8 +40,8 @@ class Subject:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """What a rule says. Without a step only its standing changed: other regions, say. `named` are the regions that it
-    named before."""
+    """What a rule says. Without a step only its standing changed: other regions or fewer days, say. `named` are the
+    regions that it named before."""
 
     rule_id: int
     standing: Standing
@@ -77,19 +77,23 @@ def applies(rule: RuleSpec, kind: str) -> bool:
 
 @dataclass(slots=True)
 class _Entry:
-    """One rule: its eyes, its mind, and which regions were named last."""
+    """One rule: its eyes, its mind, and which regions were named last. `facts` are those that were told last of what
+    time alone changes, such as the days that are left."""
 
     spec: RuleSpec
     evaluator: Evaluator
     track: Track
     regions: list[str] = field(default_factory=list)
+    facts: Memory = field(default_factory=dict)
 
     def consider(self, now_us: int) -> Heard | None:
         standing = self.evaluator.standing(self.track.state, now_us)
+        facts = dict(standing.facts) if self.spec.kind in _BY_THE_CLOCK else {}
         self.track, step = self.track.advance(standing, now_us, self.spec.delay_us)
-        if step is None and (self.track.told is None or not standing.firm or list(standing.regions) == self.regions):
+        is_known = (list(standing.regions), facts) == (self.regions, self.facts)
+        if step is None and (self.track.told is None or not standing.firm or is_known):
             return None
-        named, self.regions = tuple(self.regions), list(standing.regions)
+        named, self.regions, self.facts = tuple(self.regions), list(standing.regions), facts
         return Heard(rule_id=self.spec.rule_id, standing=standing, step=step, named=named)
 
 
@@ -185,6 +189,7 @@ class MonitorJudge:
                 "m": entry.evaluator.memory(),
                 "t": entry.track.memory(),
                 "r": entry.regions,
+                "f": entry.facts,
             }
             for entry in self._entries
         }
@@ -195,4 +200,6 @@ class MonitorJudge:
                 self.forgotten.append(rule.rule_id)
             kept = {}
         evaluator = _MAKERS[rule.kind](rule, subject, kept.get("m", {}))
-        return _Entry(rule, evaluator, Track.remembered(kept.get("t")), list(kept.get("r", ())))
+        return _Entry(
+            rule, evaluator, Track.remembered(kept.get("t")), list(kept.get("r", ())), dict(kept.get("f", {}))
+        )

@@ -1,0 +1,54 @@
+"""What is told of a certificate that ends, day after day."""
+
+from datetime import timedelta
+
+import pytest
+
+from backend.alerts import judging
+from backend.alerts.models import Rule
+from backend.alerts.tests.test_hindsight import DAY, show
+from backend.alerts.tests.world import World, make_world, only_incident, titles, told
+from backend.runs.partitions import ensure_partitions
+
+pytestmark = pytest.mark.django_db
+
+
+def days_pass(world: World, days: float) -> None:
+    """Nobody measures meanwhile. Monitors are looked at each minute, long before the next reminder is due."""
+    world.now += days * DAY
+    ensure_partitions(world.now)
+    world.beat()
+    judging.judge_batch(world.now)
+    world.judge()
+
+
+def ending_in(days: float, *, remind_every_s: int | None = 86_400) -> World:
+    world = make_world("fra", rules=["certificate"])
+    Rule.objects.update(remind_every_s=remind_every_s)
+    show(world, world.now + timedelta(seconds=1), ("shop.example", days * DAY))
+    world.minute("-")
+    return world
+
+
+def test_reminders_of_a_certificate_count_the_days_that_are_left_by_then() -> None:
+    world = ending_in(13.8)
+    days_pass(world, 4)
+    assert told() == ["opened", "reminder"]
+    before, after = titles()
+    assert "ends in 14 days" in before
+    assert "ends in 10 days" in after
+    assert after == f"Reminder: {only_incident().title}"
+
+
+def test_a_certificate_that_has_ended_is_not_said_to_end() -> None:
+    world = ending_in(2.6)
+    days_pass(world, 3)
+    assert titles()[-1] == "Reminder: Shop: the certificate of shop.example has expired"
+
+
+def test_days_that_pass_are_no_news_of_their_own() -> None:
+    world = ending_in(13.8, remind_every_s=None)
+    for _ in range(3):
+        days_pass(world, 1)
+    assert told() == ["opened"]
+    assert [event.kind for event in only_incident().events.all()] == ["opened"]
