@@ -14,5 +14,10 @@ def flip(incident: Incident, at: datetime) -> bool:
     """Notes in a locked incident that it began again; whether it is now that it is known to keep coming and going."""
     was_flapping = incident.flapping
     incident.flips = [*(flip for flip in incident.flips if at - flip < FLIP_WINDOW), at]
-    incident.flapping = was_flapping or len(incident.flips) >= FLIPS
+    incident.flapping = comes_and_goes(incident)
     return incident.flapping and not was_flapping
+
+
+def comes_and_goes(incident: Incident) -> bool:
+    """Whether it is known to keep coming and going, or did until it was over."""
+    return incident.flapping or len(incident.flips) >= FLIPS

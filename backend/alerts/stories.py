@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.db.models import Min, Q
 
+from backend.alerts.flapping import comes_and_goes
 from backend.alerts.growth import TIME_COLUMNS, Row, growth_between
 from backend.alerts.message import Severity
 from backend.alerts.models import Incident, Member, RuleKind
@@ -75,12 +76,13 @@ def story_of(incident: Incident, members: Sequence[Member]) -> Story:
         opened_at=incident.opened_at,
         accounts=tuple(_account(member, names, rows, _followed(member, deploys)) for member in members),
         began_at=_began_again(incident),
+        came_and_went=comes_and_goes(incident),
     )
 
 
 def _began_again(incident: Incident) -> datetime | None:
     """Since when it is bad without having been over; None for what was never over, and for what comes and goes."""
-    if not incident.flips or incident.flapping:
+    if not incident.flips or comes_and_goes(incident):
         return None
     of_now = Q(ended_at=None) | Q(ended_at__gte=incident.flips[-1])
     began: datetime | None = Member.objects.filter(of_now, incident=incident).aggregate(at=Min("since"))["at"]

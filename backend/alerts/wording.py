@@ -40,7 +40,8 @@ class Account:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Story:
     """An incident as it is told: `name` is the site's or the region's, `accounts` what its members say, worst first;
-    `worst` is the worst state that it was in, `began_at` when it began last, None where it was never over meanwhile."""
+    `worst` is the worst state that it was in, `began_at` when it began last, None where it was never over meanwhile, or
+    `came_and_went`."""
 
     incident_id: str
     name: str
@@ -52,6 +53,12 @@ class Story:
     opened_at: datetime
     accounts: tuple[Account, ...]
     began_at: datetime | None = None
+    came_and_went: bool = False
+
+    @property
+    def since(self) -> datetime:
+        """When what is told of now began."""
+        return self.began_at or self.opened_at
 
 
 def title_of(name: str, account: Account) -> str:
@@ -70,7 +77,7 @@ def message_of(event: Event, story: Story, *, at: datetime, note: str = "", flap
     if event is Event.REMINDER:
         # Else it looks like the same message sent twice.
         title = f"Reminder: {title}"
-        sentences.append(f"It has gone on for {length(at - story.opened_at)}, and nobody has acknowledged it.")
+        sentences.append(f"It has gone on for {length(at - story.since)}, and nobody has acknowledged it.")
     if not over:
         sentences += [sentence for account in story.accounts for sentence in _sentences(account)]
         sentences += [f"Also: {title_of(story.name, account)}." for account in story.accounts[1:]]
@@ -221,7 +228,7 @@ _OVER = {
 def _lasted(story: Story, at: datetime) -> str:
     """To the end, which may be told much later: after a silence, or once it is sure."""
     ends = [account.ended_at or at for account in story.accounts]
-    return length(max(ends) - (story.began_at or story.opened_at))
+    return length(max(ends) - story.since)
 
 
 def _over_title(story: Story, lead: Account, event: Event, spent: str) -> str:
@@ -236,7 +243,7 @@ def _over_title(story: Story, lead: Account, event: Event, spent: str) -> str:
         title = f"{story.name}: runs no longer fail"
     if lead.kind == "finding":
         title = f"{story.name}: mended: {_cause_title(lead)}"
-    return f"{title}, after {spent}"
+    return f"{title}, after {spent}{' of coming and going' if story.came_and_went else ''}"
 
 
 def _sentences(account: Account) -> list[str]:
@@ -283,13 +290,11 @@ def _facts(story: Story, lead: Account, at: datetime, *, over: bool) -> tuple[Fa
     facts = [Fact(label="Region" if story.site_id is None else "Site", value=story.name)]
     if lead.regions and story.site_id is not None and not over:
         facts.append(Fact(label="Regions", value=joined(lead.regions)))
-    is_again = not over and clock(lead.since) != clock(story.opened_at)
-    facts.append(Fact(label="First opened" if is_again else "Since", value=clock(story.opened_at)))
     if over:
-        facts.append(Fact(label="Lasted", value=_lasted(story, at)))
-    else:
-        facts.append(Fact(label="State", value=WORDS[story.state]))
-    return tuple(facts)
+        return (*facts, Fact(label="Since", value=clock(story.since)), Fact(label="Lasted", value=_lasted(story, at)))
+    is_again = clock(lead.since) != clock(story.opened_at)
+    facts.append(Fact(label="First opened" if is_again else "Since", value=clock(story.opened_at)))
+    return (*facts, Fact(label="State", value=WORDS[story.state]))
 
 
 def _links(story: Story, lead: Account) -> tuple[Link, ...]:

@@ -37,6 +37,14 @@ def test_a_site_that_keeps_going_down_is_told_thrice_and_then_left_until_it_is_o
     assert not only_incident().is_open
 
 
+def test_the_end_of_what_came_and_went_counts_all_of_it_and_says_so() -> None:
+    world = make_world(rules=["availability"])
+    world.minute("...")
+    world.minutes("xxx xxx xxx ... ... " * 8)
+    world.minutes("... " * 35)
+    assert titles()[-1] == "Shop can be reached again, after 38 min of coming and going"
+
+
 def test_what_happens_twice_is_told_twice() -> None:
     world = coming_and_going(2)
     assert told() == ["opened", "worse"]

@@ -178,6 +178,16 @@ def test_a_reminder_says_that_it_is_one() -> None:
     assert reminder["sentences"][0] == "It has gone on for 5 min, and nobody has acknowledged it."
 
 
+def test_a_reminder_of_what_came_again_counts_from_when_it_did() -> None:
+    world = make_world(rules=["availability"])
+    Rule.objects.update(remind_every_s=300)
+    world.minutes(f"{DOWN} ... ... ... ...")
+    world.minutes("xxx " * 8)
+    assert told() == ["opened", "recovered", "opened", "reminder"]
+    (reminder,) = Notice.objects.filter(message__event="reminder")
+    assert reminder.message["sentences"][0] == "It has gone on for 5 min, and nobody has acknowledged it."
+
+
 def test_where_nobody_is_left_to_remind_nothing_is_noted() -> None:
     world = make_world(rules=["availability"])
     Channel.objects.all().delete()
