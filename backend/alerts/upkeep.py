@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 # Each in a transaction of its own; the rest follows at the next turn.
 AT_ONCE = 100
+_BEGUN_AGAIN = "It was over, and has begun again since: that is another incident."
 
 
 def tidy(now: datetime) -> int:
@@ -98,6 +99,10 @@ def _pay_recovery(incident: Incident, now: datetime) -> int:
     if incident.told:
         last = last_of(incident)
         event, why = event_of(incident.resolution), reason_of(incident.resolution)
+        open_now = Incident.objects.filter(organisation=incident.organisation_id, key=incident.key, resolved_at=None)
+        if open_now.exists():
+            # That a site can be reached again is wrong by now.
+            event, why = Event.RESOLVED, _BEGUN_AGAIN
         notice, silence = tell_if_loud(incident, event, last, now=now, seen_at=now, text=why)
         note(incident, EventKind.SILENCE_ENDED, "It is over.", at=now, notice=notice, silenced=silence)
     incident.save()

@@ -7,7 +7,7 @@ import pytest
 
 from backend.alerts.judgement.availability import Availability
 from backend.alerts.judgement.samples import Sample, Seen
-from backend.alerts.models import Maintenance, Notice
+from backend.alerts.models import Incident, Maintenance, Notice
 from backend.alerts.states import State
 from backend.alerts.tests.test_hindsight import DAY, show
 from backend.alerts.tests.world import DOWN, World, make_rule, make_world, only_incident, put_run, titles, told
@@ -41,6 +41,19 @@ def test_what_comes_again_lasted_from_when_it_did_and_not_from_the_first_time_on
     world.minutes("... " * 10 + "xxx xxx xxx ... ...")
     assert told() == ["opened", "recovered", "opened", "recovered"]
     assert titles()[-1] == "Shop can be reached again, after 3 min"
+    again, over = (notice.message for notice in Notice.objects.order_by("pk")[2:])
+    assert again["sentences"][1] == f"Since {dict(over['facts'])['Since']}."
+
+
+def test_what_was_over_while_it_was_muted_is_not_said_to_be_well_where_it_has_begun_again() -> None:
+    world = make_world(rules=["availability"])
+    world.minutes(DOWN)
+    Incident.objects.update(muted_until=world.now + timedelta(minutes=40))
+    world.minutes("... " * 25 + "xxx " * 20)
+    assert told() == ["opened", "opened", "resolved"]
+    assert titles()[-1].startswith("Closed after 2 min: Shop is down")
+    (last,) = Notice.objects.filter(message__event="resolved")
+    assert last.message["sentences"] == ["It was over, and has begun again since: that is another incident."]
 
 
 def test_what_is_over_was_bad_in_all_of_its_regions_and_not_only_in_the_last_to_be_well() -> None:
