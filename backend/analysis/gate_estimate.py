@@ -136,7 +136,7 @@ def _estimate(both: Sides, noise: Noise, shifts: Sequence[float], others: Sequen
         shift=float(np.mean(shifts)),
         variance=runs + batch,
         freedom=2 * (runs + batch) ** 2 / doubt,
-        fresh_variance=fresh * count,
+        fresh_variance=fresh,
         other_variance=history + batch,
         fresh_runs=both.after,
         noise=noise,

@@ -67,7 +67,7 @@ def difference_of(both: Sides) -> Estimate:
         shift=float(np.mean(shifts)),
         variance=runs + own,
         freedom=2 * (runs + own) ** 2 / doubt,
-        fresh_variance=float(squares.sum()) / regions,
+        fresh_variance=float(squares.sum()) / regions**2,
         other_variance=own,
         fresh_runs=both.after,
         # Of single runs, of which a difference has two.

@@ -128,3 +128,20 @@ def test_more_runs_that_would_decide_are_counted_on_both_sides() -> None:
     assert found.verdict is Verdict.INCONCLUSIVE
     assert found.found is not None
     assert found.found.extra_runs_to_decide is None or found.found.extra_runs_to_decide % 2 == 0
+
+
+@pytest.mark.parametrize("regions", [1, 2, 3])
+def test_so_many_pairs_as_it_asks_for_of_all_regions_together_decide(regions: int) -> None:
+    """Differences by turns of 8 % more and less, whose middle is nothing."""
+
+    def with_pairs(count: int) -> Judged:
+        before = {str(region): [100.0] * count for region in range(regions)}
+        after = {region: [100 * float(np.exp((-1) ** n * 0.08)) for n in range(count)] for region in before}
+        return judged(before, after, rule=Rule(metric="ttfb_ms", max_change_pct=3))
+
+    few = with_pairs(7).found
+    assert few is not None
+    assert few.extra_runs_to_decide is not None
+    each = few.extra_runs_to_decide // regions // 2
+    assert with_pairs(7 + each + 1).verdict is Verdict.PASS
+    assert with_pairs(7 + each // 2).verdict is Verdict.INCONCLUSIVE

@@ -81,6 +81,24 @@ def test_less_than_half_of_a_wide_limit_is_no_failure_however_sure(after: float,
     assert result.verdict == verdict
 
 
+@pytest.mark.parametrize("share", [0, 0.12])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_it_asks_for_as_many_runs_of_all_regions_together_as_decide(count: int, share: float) -> None:
+    def after(runs: int) -> Judged:
+        history, fresh = evenly(200, 0.22), slower_by(share, runs)
+        asked = REGIONS[:count]
+        comparison = Comparison(
+            rule=TEN, history={one: history[one] for one in asked}, fresh={one: fresh[one] for one in asked}
+        )
+        return judged(comparison, Plan(confidence=0.95))
+
+    extra = found_in(after(4)).extra_runs_to_decide
+    assert extra is not None
+    each = extra // count
+    assert after(4 + each + 1).verdict is not Verdict.INCONCLUSIVE
+    assert after(4 + each // 2).verdict is Verdict.INCONCLUSIVE
+
+
 def slower_by(share: float, runs: int) -> dict[str, Sequence[float | None]]:
     return {
         region: [value and value * (1 + share) for value in values] for region, values in evenly(runs, 0.22).items()
