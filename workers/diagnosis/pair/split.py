@@ -54,7 +54,6 @@ def _rounded(shares: Sequence[float], total: int) -> Parts:
     """Whole numbers that add up to `total`: those that lose most by rounding down get the missing ones."""
     whole = [int(share // 1) for share in shares]
     losers = sorted(range(len(shares)), key=lambda at: whole[at] - shares[at])
-    for at in losers[: max(0, total - sum(whole))]:
+    for at in losers[: total - sum(whole)]:
         whole[at] += 1
-    whole[3] += total - sum(whole)
     return Parts(*whole)
