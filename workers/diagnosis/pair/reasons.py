@@ -12,7 +12,7 @@ from workers.diagnosis.pair.facts import NOT_PACKED, LegFacts
 from workers.diagnosis.pair.samples import Names, Parts
 from workers.diagnosis.pair.signed_rank import stands_apart
 from workers.diagnosis.probe.slow_start import further_flights
-from workers.diagnosis.units import begin, counted, ms, size
+from workers.diagnosis.units import begin, ms, size
 from workers.measurement.pair import Leg
 
 # What is neither half a millisecond nor a twentieth of the difference explains nothing.
@@ -189,11 +189,10 @@ def _distance(evidence: Evidence, share_us: int) -> str:
 
 def _tls_trips(evidence: Evidence, share_us: int) -> str:
     name, facts, other_name, other = evidence.slower(share_us)
-    trips = counted(round(facts.tls_round_trips or 0), "round trip")
+    trips, others = (f"{one.tls_round_trips or 0:g}" for one in (facts, other))
+    noun = "round trip" if trips == "1" else "round trips"
     versions = "" if facts.tls_version == other.tls_version else f" ({facts.tls_version} against {other.tls_version})"
-    return (
-        f"The TLS handshake of {name} takes {trips}, that of {other_name} {other.tls_round_trips or 0:.0f}{versions}."
-    )
+    return f"The TLS handshake of {name} takes {trips} {noun}, that of {other_name} {others}{versions}."
 
 
 def _tls(evidence: Evidence, share_us: int) -> str:

@@ -9,6 +9,7 @@ from workers.diagnosis.pair.reasons import Evidence, bytes_differ, lost_compress
 from workers.diagnosis.pair.samples import Names
 from workers.diagnosis.units import begin, counted, percent, size
 from workers.measurement.pair import CacheState, Leg
+from workers.measurement.statuses import REDIRECTS
 
 # Proxies mark the ETag of what they packed themselves, or make it weak (RFC 9110, 8.8.3): the content is the same.
 _PACKED = re.compile(r"^W/|[-;](?:gzip|br|zstd|df)(?=\"?$)")
@@ -72,7 +73,7 @@ def protocols_differ(unlike: int, pairs: int, names: Names, protocols: tuple[str
 
 def _redirects(evidence: Evidence) -> Iterator[PairWarning]:
     for name, facts in _legs(evidence):
-        status = next((one for one in facts.statuses if 300 <= one < 400), None)
+        status = next((one for one in facts.statuses if one in REDIRECTS), None)
         if status is not None:
             text = f"{begin(name)} answers with a redirect ({status}), which is not followed: compare where it leads."
             yield PairWarning(id="redirect", text=text)
@@ -101,7 +102,11 @@ def _cache(evidence: Evidence) -> Iterator[PairWarning]:
         return
     usual = next(state for state in facts.caches if state is not CacheState.UNKNOWN)
     why = f": it {_WITHOUT_CACHE[usual]}" if usual in _WITHOUT_CACHE else ""
-    text = f"None of {facts.told_of_cache} answers of {name} came from its cache{why}."
+    count = facts.told_of_cache
+    told = f"None of {count} answers of {name} came from its cache"
+    if count == 1:
+        told = f"The one answer of {name} that tells of its cache did not come from it"
+    text = f"{told}{why}."
     yield PairWarning(id="all_misses", text=text)
 
 

@@ -44,6 +44,15 @@ def test_more_tls_round_trips_are_told_with_their_versions() -> None:
     assert reasons(verdict) == {"tls_round_trips": pytest.approx(20, abs=0.1)}
 
 
+def test_round_trips_of_which_every_second_handshake_takes_one_more_are_told_as_the_half_that_they_are() -> None:
+    """Else both would be said to take two."""
+    old, new = leg(tls_us=21_000, tls_round_trips=2), leg()
+    pairs = [PairSample(a=old, b=old if number % 2 else new) for number in range(60)]
+    assert judge(pairs).reasons[0].text == "The TLS handshake of the CDN takes 2 round trips, that of the origin 1.5."
+    turned = [PairSample(a=pair.b, b=new) for pair in pairs]
+    assert judge(turned).reasons[0].text == "The TLS handshake of the CDN takes 1.5 round trips, that of the origin 1."
+
+
 def test_a_cdn_that_misses_is_explained_by_its_misses() -> None:
     verdict = judge(fixed(24, leg(80_000, cache=CacheState.MISS), leg(30_000)))
     assert verdict.verdict is Verdict.ORIGIN_FASTER

@@ -202,6 +202,21 @@ def test_odd_things_are_told_beside_the_verdict() -> None:
     assert warnings(judge(fixed(24, one, other))) == {"redirect", "etag_differs", "protocol_differs", "same_address"}
 
 
+def test_an_answer_that_leads_nowhere_else_is_no_redirect() -> None:
+    unchanged = judge(fixed(24, leg(status=304), leg(status=304)))
+    assert (unchanged.pairs, warnings(unchanged)) == (24, set())
+    moved = judge(fixed(24, leg(status=308), leg(status=308)))
+    assert moved.warnings[0].text.startswith("The CDN answers with a redirect (308), which is not followed")
+
+
+def test_of_one_answer_is_not_spoken_as_of_several() -> None:
+    told = [judge(fixed(count, leg(cache=CacheState.BYPASS), leg())).warnings[0].text for count in (1, 2)]
+    assert told == [
+        "The one answer of the CDN that tells of its cache did not come from it: it passes its cache by.",
+        "None of 2 answers of the CDN came from its cache: it passes its cache by.",
+    ]
+
+
 def test_legs_that_were_reached_over_different_families_are_told_apart() -> None:
     verdict = judge(fixed(20, leg(address="192.0.2.1"), leg(address="2001:db8::1")))
     assert [one.text for one in verdict.warnings] == [
