@@ -32,7 +32,7 @@ def quantile(alpha: float, looks: int) -> float:
 def students(normal_quantile: float, freedom: float) -> float:
     """Student's quantile for the same error, with that many degrees of freedom (Fisher and Cornish, 1960).
 
-    Right within a half per cent from 6 degrees and quantiles up to 4; with fewer degrees it counts as 4.
+    Up to quantiles of 4 it is right within a per cent from 6 degrees, and within a twentieth from 4; fewer count as 4.
     """
     z, n = normal_quantile, max(freedom, 4.0)
     squared = z * z

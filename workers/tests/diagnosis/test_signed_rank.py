@@ -44,6 +44,19 @@ def test_the_normal_curve_takes_over_where_counting_ends(count: int) -> None:
     assert wilcoxon(outside, method="asymptotic", correction=True).pvalue == pytest.approx(0.05, abs=0.002)
 
 
+@pytest.mark.parametrize(("confidence", "used"), [(0.95, 0.97), (0.99, 0.89), (0.9995, 0.66), (0.9999, 0.48)])
+@pytest.mark.parametrize("count", [EXACT_UP_TO + 1, EXACT_UP_TO + 2, 70, 130])
+def test_beyond_counting_an_interval_is_a_little_surer_than_it_says_and_never_less(
+    count: int, confidence: float, used: float
+) -> None:
+    random = Random(count)
+    values = [random.gauss(0, 5) for _ in range(count)]
+    interval = PairedDifferences(values).interval(confidence)
+    assert interval is not None
+    outside = [value - interval[0] + 1e-6 for value in values]
+    assert used <= wilcoxon(outside, method="exact").pvalue / (1 - confidence) <= 1
+
+
 def test_too_few_pairs_have_no_interval() -> None:
     assert PairedDifferences([1, 2, 3, 4, 5]).interval(0.95) is None
     assert PairedDifferences([1, 2, 3, 4, 5, 6]).interval(0.95) == (1, 6)
