@@ -20,6 +20,8 @@ _ALREADY = "It was as slow in the hour before the release."
 _CHANCE = "So many of the earlier runs were as slow that these may be among them by chance."
 # Of what comes every day, each day shows so much at least, and of what had come before the release the hour before it.
 _HABIT_PART = 0.6
+# More runs show besides how much they scatter: by then so many squares tell it at least.
+_KNOWN_LATER = 4.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +176,7 @@ def _regions(case: Case, quantiles: Quantiles) -> tuple[RegionChange, ...]:
 
 def _extra_runs(case: Case, quantiles: Quantiles) -> int | None:
     """For whichever verdict is nearer, if what was seen so far is the truth."""
-    shift, freedom = case.estimate.shift, case.estimate.freedom
+    shift, freedom = case.estimate.shift, max(case.estimate.freedom, _KNOWN_LATER)
     rooms = [(case.limit - shift) / students(quantiles.high, freedom)]
     if shift >= case.floor:
         beside = (shift / students(quantiles.low, freedom)) ** 2 - case.estimate.hidden_variance

@@ -26,15 +26,16 @@ def test_more_looks_need_more_certainty(alpha: float, looks: int) -> None:
     assert quantile(alpha, looks) < quantile(alpha, looks + 1)
 
 
-@pytest.mark.parametrize(("least", "off"), [(4, 0.051), (6, 0.0101), (8, 0.003), (12, 0.0005)])
-def test_students_quantile_is_scipys(least: float, off: float) -> None:
+@pytest.mark.parametrize(("least", "short", "far"), [(2, 0.01, 0.67), (4, 0.0031, 0.082), (6, 0.002, 0.026)])
+def test_students_quantile_is_scipys_or_a_little_more(least: float, short: float, far: float) -> None:
     @given(st.floats(min_value=0.0, max_value=4.0), st.floats(min_value=least, max_value=10_000))
     def is_scipys(z: float, freedom: float) -> None:
         # Near the middle a tail loses the digits of z: a millionth of a deviation decides no gate.
-        assert students(z, freedom) == pytest.approx(stats.t.isf(stats.norm.sf(z), freedom), rel=off, abs=1e-6)
+        exact = stats.t.isf(stats.norm.sf(z), freedom)
+        assert (1 - short) * exact - 1e-6 <= students(z, freedom) <= (1 + far) * exact + 1e-6
 
     is_scipys()
 
 
-def test_what_is_known_by_fewer_than_four_squares_counts_as_known_by_four() -> None:
-    assert students(2.0, 0.7) == students(2.0, 4) > students(2.0, 5)
+def test_what_is_known_by_less_than_two_squares_counts_as_known_by_two() -> None:
+    assert students(2.0, 0.7) == students(2.0, 2) > students(2.0, 3)

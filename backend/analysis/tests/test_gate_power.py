@@ -1,8 +1,10 @@
 """How often a gate is wrong, where the truth is known. A larger count is in `backend.bench gates`."""
 
+import numpy as np
 import pytest
 
-from backend.analysis.gate_types import Verdict
+from backend.analysis.gate import judge
+from backend.analysis.gate_types import Comparison, Plan, Rule, Verdict
 from backend.analysis.tests.gate_world import World, asked_each_hour, outcomes, restless, with_misses
 
 GATES = 300
@@ -72,3 +74,16 @@ def test_a_release_that_makes_a_quiet_site_restless_and_no_slower_fails_seldom(r
 def test_a_release_that_is_restless_and_a_fifth_slower_hardly_ever_passes(regions: int) -> None:
     counts = outcomes(World(cv=0.05, slower=0.2, regions=regions), GATES, seed=20_269, drawn=restless)
     assert counts[Verdict.PASS] <= MOST_AT_ONE_PER_CENT
+
+
+def test_three_runs_in_one_region_are_no_surer_of_a_greatest_value_than_they_can_be() -> None:
+    """Of a site that is as slow as it may be, and has no history: three runs hardly say how much they scatter."""
+    rng, gates = np.random.default_rng(20_270), 2_000
+    rule, plan = Rule(metric="ttfb_ms", max_value=200), Plan(confidence=0.99)
+    scattered = (list(200 * np.exp(rng.normal(0, 0.3, 3) + rng.normal(0, 0.03))) for _ in range(gates))
+    failed = sum(
+        judge([Comparison(rule=rule, history={}, fresh={"fra": runs})], plan).verdict is Verdict.FAIL
+        for runs in scattered
+    )
+    # One in a hundred may: more than 34 come once in a thousand times.
+    assert failed <= 34
