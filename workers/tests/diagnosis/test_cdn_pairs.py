@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from workers.diagnosis.pair.cdn import diagnosis_of_pairs
-from workers.diagnosis.pair.samples import LegSample, PairRun, PairSample
-from workers.diagnosis.pair.verdict import compare
+from workers.diagnosis.pair.samples import LegSample, PairRun, PairSample, Verdict
+from workers.diagnosis.pair.verdict import compare, judge
 from workers.measurement.finding import Confidence, Diagnosis, Finding, Severity
 from workers.measurement.timing import Phases
 
@@ -64,6 +64,49 @@ def test_slower_by_less_than_a_fifth_is_no_reason_to_drop_it() -> None:
 
 def test_a_slightly_slower_cdn_is_told_when_its_handshake_is_to_blame() -> None:
     assert told(pairs(24, (60, 180, 60), (90, 100, 92))) is not None
+
+
+@pytest.mark.parametrize(("slower_ms", "is_told"), [(50, False), (56, True)])
+def test_a_fifth_of_the_origin_s_time_is_what_has_to_be_beyond(slower_ms: float, is_told: bool) -> None:
+    """The origin takes 264 ms, of which a fifth is 53."""
+    found = told(pairs(24, (80, 82, 100 + slower_ms), (80, 82, 100)))
+    assert (found is not None) is is_told
+
+
+@pytest.mark.parametrize(
+    ("cdn", "origin", "is_told"),
+    [
+        ((60, 155, 85), (90, 100, 92), True),
+        # Less than two and a half times the round trip; an origin that takes as many; a handshake that is no longer.
+        ((60, 146, 94), (90, 100, 92), False),
+        ((60, 160, 100), (60, 135, 107), False),
+        ((60, 150, 90), (90, 152, 40), False),
+        # Too near to count round trips by.
+        ((3, 30, 12), (4, 6, 30), False),
+        ((60, 160, 84), (3, 100, 180), False),
+    ],
+)
+def test_a_handshake_is_to_blame_that_takes_round_trips_which_the_origin_s_does_not(
+    cdn: tuple[float, float, float], origin: tuple[float, float, float], is_told: bool
+) -> None:
+    """All are slower by less than a fifth."""
+    samples = pairs(24, cdn, origin)
+    verdict = judge(samples)
+    assert verdict.verdict is Verdict.ORIGIN_FASTER
+    assert verdict.estimate_us < 0.2 * 1000 * sum(origin)
+    assert (told(samples) is not None) is is_told
+
+
+def test_a_server_that_is_not_asked_over_tls_has_no_handshake_to_compare_with() -> None:
+    assert told(pairs(24, (60, 0, 240), (90, 100, 92))) is None
+    assert told(pairs(24, (60, 180, 60), (90, 0, 192))) is None
+
+
+def test_runs_without_a_cold_pair_are_passed_over() -> None:
+    runs = [PairRun(cold=sample) for sample in pairs(24, (110, 429, 115), (57, 103, 60))]
+    with_gaps = [*runs, PairRun()]
+    (found,) = diagnosis_of_pairs(with_gaps, compare(with_gaps)).findings
+    assert found.host is None
 
 
 def test_few_pairs_prove_nothing() -> None:
