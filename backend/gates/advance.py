@@ -9,7 +9,7 @@ from uuid import UUID
 
 from backend.fleet.queries import Health, RegionState, could_hear, regions_for
 from backend.gates.addresses import Sides, without_headers
-from backend.gates.baseline import Baseline, baseline_of
+from backend.gates.baseline import VERSION, Baseline, baseline_of
 from backend.gates.collecting import collect, tallies
 from backend.gates.ending import end
 from backend.gates.judging import judge_gate
@@ -18,6 +18,7 @@ from backend.gates.rounds import Subject, Tally, is_complete, is_discarded, is_h
 from backend.runs.actions import RunsError, request_runs
 from backend.runs.models import Trigger
 from backend.sites.models import Monitor
+from backend.sites.queries import versions_alike
 from workers.diagnosis.units import lasting
 
 log = logging.getLogger(__name__)
@@ -64,6 +65,8 @@ def advance(gate: Gate, now: datetime) -> None:
         _begin(step)
     if gate.is_open:
         runs = collect(gate)
+        _end_if_changed(step, runs)
+    if gate.is_open:
         _give_up_regions(step, runs)
         _go_on(step, runs)
 
@@ -101,6 +104,26 @@ def _too_few(gate: Gate, monitor: Monitor, baseline: Baseline) -> str:
         f"release measured what it measures now; {gate.min_samples:,} are needed."
     )
     return f"{sentence} {' '.join(baseline.warnings)}".strip()
+
+
+def _end_if_changed(step: _Step, runs: Sequence[GateRun]) -> None:
+    """Runs that measured different things say nothing together. What a gate before the release measured is sorted by
+    the one that compares with it."""
+    if step.gate.phase == Phase.BEFORE:
+        return
+    measured: dict[int, set[int]] = defaultdict(set)
+    for run in runs:
+        version = run.values.get(VERSION)
+        if version is not None and not run.discarded:
+            measured[run.monitor_id].add(version)
+    several = [step.monitors[pk] for pk, versions in measured.items() if len(versions) > 1]
+    alike = versions_alike(several) if several else {}
+    changed = next((one for one in several if not measured[one.pk] <= alike[one.pk]), None)
+    if changed is not None:
+        step.gate.reason = (
+            f"The {changed.kind} was changed while the gate measured it: its runs cannot be judged together."
+        )
+        step.end(Verdict.ERROR)
 
 
 def _give_up_regions(step: _Step, runs: Sequence[GateRun]) -> None:

@@ -109,7 +109,7 @@ class World:
         outcome = None if isinstance(said, float) else said
         ingest(run.region, [line_of(run, outcome)], now=timezone.now())
         if isinstance(said, float):
-            Run.objects.filter(run_id=run.run_id).update(**self._values(said))
+            Run.objects.filter(run_id=run.run_id).update(**self._values(said), config_version=run.config_version)
 
     def _values(self, slower: float) -> dict[str, object]:
         values = {name: round(value * np.exp(self.noise.normal(0, 0.03))) for name, value in USUAL_US.items()}
