@@ -3,6 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
+from backend.alerts.metrics import METRICS
 from backend.analysis.gate_types import method
 from backend.api.v1.deploys import Deploy, deploy_shape
 from backend.api.v1.shapes import Out
@@ -18,7 +19,7 @@ POLL_AFTER_S = 5
 
 
 class GateChange(Out):
-    """How much slower than the baseline, with its one-sided bounds. `ms` is null for metrics that are no time.
+    """How much more than the baseline, with its one-sided bounds. `ms` is null for metrics that are no time.
 
     `change` is the same in the metric's own unit.
     """
@@ -289,7 +290,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _ms(metric: str, value: float | None) -> float | None:
-    return round(value, 3) if value is not None and metric.endswith("_ms") else None
+    return round(value, 3) if value is not None and METRICS[metric].is_time else None
 
 
 def _ci(bounds: Bounds) -> list[float]:

@@ -10,6 +10,8 @@ from ninja import Router, Status
 from pydantic import Field, StringConstraints
 
 from backend.accounts.permissions import Permission, Scope
+from backend.alerts.metrics import METRICS
+from backend.analysis.gate_metrics import canonical
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.deploys import DeployOfPipeline, OfSite, SiteName, faults_of, site_called
 from backend.api.v1.gate_shapes import Gate, GateLine, gate_shape, line_shape
@@ -55,7 +57,7 @@ class NewGateRule(In):
     """A limit for a metric (`ttfb` or `ttfb_ms`): how much it may change, or its greatest value.
 
     `min_change_ms` is the least change that counts. For metrics that are no time there are `min_change` and
-    `max_value`, in the metric's own unit. A rule of level `warn` is told and changes no verdict.
+    `max_value`, in the metric's own unit, and only these. A rule of level `warn` is told and changes no verdict.
     """
 
     metric: Annotated[str, StringConstraints(min_length=1, max_length=40)]
@@ -161,6 +163,7 @@ def create_gate(request: ApiRequest, gate: NewGate) -> Status[Gate]:
     caller = request.caller
     site = site_called(request, gate.site, pointer="#/site")
     try:
+        _refuse_other_units(gate)
         made = actions.create_gate(
             actor=caller.actor,
             organisation=caller.organisation,
@@ -244,6 +247,28 @@ def _rule(rule: NewGateRule) -> AskedRule:
         level=rule.level,
         monitors=tuple(rule.monitors),
     )
+
+
+def _refuse_other_units(gate: NewGate) -> None:
+    """Raises InvalidGateError."""
+    faults = {
+        f"rules/{place}/{name}_ms": fault
+        for place, rule in enumerate(gate.rules)
+        for name in ("min_change", "max_value")
+        if (fault := _unit_fault(rule, name))
+    }
+    if faults:
+        raise InvalidGateError(faults)
+
+
+def _unit_fault(rule: NewGateRule, name: str) -> str | None:
+    """What is wrong with a limit in milliseconds, where one was sent."""
+    if getattr(rule, f"{name}_ms") is None:
+        return None
+    metric = METRICS.get(canonical(rule.metric) or "")
+    if metric is not None and not metric.is_time:
+        return f"{metric.name!r} is no time: give {name}, in its own unit."
+    return None if getattr(rule, name) is None else f"Give {name}_ms or {name}, not both."
 
 
 def _in_words_of(gate: NewGate, faults: dict[str, str]) -> dict[str, str]:

@@ -20,6 +20,7 @@ from backend.gates.models import Gate, Status
 from backend.gates.questions import Baseline
 from backend.gates.tests.world import World, failing, make_world
 from backend.runs.actions import register_site
+from backend.runs.tests.results import page
 from backend.sites.models import Deploy
 
 pytestmark = pytest.mark.django_db
@@ -123,6 +124,22 @@ def test_asking_twice_with_one_key_begins_one_gate(program: Program, world: Worl
     assert Gate.objects.count() == 1
 
 
+@pytest.mark.parametrize(
+    ("metric", "column", "level", "told_ms"),
+    [("bytes", "bytes", 50_000, None), ("speed_index", "speed_index_us", 900_000, pytest.approx(900, rel=0.01))],
+)
+def test_what_is_told_in_milliseconds_is_a_time(
+    program: Program, world: World, metric: str, column: str, level: int, told_ms: float | None
+) -> None:
+    """The Speed Index is one by another name."""
+    world.history(kind="page", **{column: level})
+    begun = begin(program, rules=[{"metric": metric, "max_change_pct": 10}], monitors=["page"])
+    world.play(Gate.objects.get(), lambda run: page())
+    (rule,) = program.get(f"gates/{begun['id']}").json()["rules"]
+    assert rule["baseline"]["median_ms"] == told_ms
+    assert rule["baseline"]["median"] == pytest.approx(level if told_ms is None else level / 1000, rel=0.01)
+
+
 @pytest.mark.parametrize("name", ["Shop", "SHOP", "https://shop.example/", "shop.example", "https://shop.example"])
 def test_a_site_is_found_by_name_and_address(program: Program, world: World, name: str) -> None:
     assert begin(program, site=name)["site"] == str(world.site.public_id)
@@ -143,6 +160,18 @@ def test_a_site_is_found_by_id_and_two_of_one_name_are_not_guessed(program: Prog
         ({"rules": [{"metric": "ttfb"}]}, "#/rules/0/max_change_pct", "needs one limit"),
         ({"rules": [{"metric": "ttfb", "max_change_pct": 0}]}, "#/rules/0/max_change_pct", "greater than 0"),
         ({"rules": [{"metric": "ttfb", "max_value_ms": 0}]}, "#/rules/0/max_value_ms", "above 0"),
+        (
+            {"rules": [{"metric": "bytes", "max_value_ms": 2_500}]},
+            "#/rules/0/max_value_ms",
+            "give max_value, in its own",
+        ),
+        ({"rules": [{"metric": "cls", "max_value_ms": 0.1}]}, "#/rules/0/max_value_ms", "'cls' is no time"),
+        (
+            {"rules": [RULES[0], {"metric": "requests", "max_change_pct": 5, "min_change_ms": 2}]},
+            "#/rules/1/min_change_ms",
+            "'requests' is no time: give min_change",
+        ),
+        ({"rules": [{"metric": "tls", "max_value_ms": 9, "max_value": 8}]}, "#/rules/0/max_value_ms", "not both"),
         ({"rules": [{"metric": "beauty", "max_change_pct": 5}]}, "#/rules/0/metric", "cannot be gated"),
         ({"rules": [{"metric": "cls", "max_change_pct": 5}]}, "#/rules/0/max_change_pct", "often 0"),
         ({"rules": [{"metric": "lcp", "max_change_pct": 5}], "monitors": ["probe"]}, "#/monitors", "None of these"),
