@@ -6,7 +6,7 @@ import pytest
 
 from workers.diagnosis.pair_facts import facts_of
 from workers.diagnosis.pair_samples import PairRun, PairSample, run_of
-from workers.diagnosis.pairs import compare
+from workers.diagnosis.pairs import compare, judge
 from workers.measurement.pair import Leg
 from workers.tests.builders import build_pair
 from workers.tests.diagnosis.noise import fixed, leg, warnings
@@ -68,6 +68,31 @@ def test_how_many_pairs_are_missing_is_told_in_words_that_fit_their_number() -> 
             "2 pairs had answers of different status and are left out.",
         ],
     ]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_bodies_that_differ_it_is_told_which_is_which_and_who_does_not_compress(turned: bool) -> None:
+    packed, plain = leg(body_bytes=31_000, content_encoding="br"), leg(body_bytes=180_000)
+    legs = (plain, packed) if turned else (packed, plain)
+    (warning,) = judge(fixed(24, *legs)).warnings
+    assert warning.text == (
+        "The bodies differ by 83 %: 180.0 kB (not compressed) from the CDN, 31.0 kB (br) from the origin."
+        " The CDN does not compress it."
+        if turned
+        else "The bodies differ by 83 %: 31.0 kB (br) from the CDN, 180.0 kB (not compressed) from the origin."
+        " The origin does not compress it."
+    )
+
+
+def test_of_bodies_that_both_are_compressed_nobody_is_said_not_to_compress() -> None:
+    one, other = (leg(body_bytes=size, content_encoding="br") for size in (31_000, 180_000))
+    (warning,) = judge(fixed(24, one, other)).warnings
+    assert warning.text == "The bodies differ by 83 %: 31.0 kB (br) from the CDN, 180.0 kB (br) from the origin."
+
+
+def test_of_an_unknown_address_no_other_family_is_told() -> None:
+    assert warnings(judge(fixed(24, leg(), leg(address="2001:db8::1")))) == set()
+    assert warnings(judge(fixed(24, leg(address="192.0.2.1"), leg()))) == set()
 
 
 def test_what_is_usual_on_a_leg_is_its_middle_and_what_was_newest() -> None:
