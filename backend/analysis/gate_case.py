@@ -15,9 +15,9 @@ from backend.analysis.gate_pairs import difference_of, pairs
 from backend.analysis.gate_types import Comparison, Found, Interval, Plan, RegionChange, Rule, Side, Verdict
 
 _NORMAL = NormalDist()
-_HABIT = "It was as slow at this time the day before."
-_ALREADY = "It was as slow in the hour before the release."
-_CHANCE = "So many of the earlier runs were as slow that these may be among them by chance."
+_HABIT = "It was as high at this time the day before."
+_ALREADY = "It was as high in the hour before the release."
+_CHANCE = "So many of the earlier runs were as high that these may be among them by chance."
 # Of what comes every day, each day shows so much at least, and of what had come before the release the hour before it.
 _HABIT_PART = 0.6
 # More runs show besides how much they scatter: by then so many squares tell it at least.

@@ -44,7 +44,7 @@ def rule_sentence(rule: GateRule, found: RuleFound | None, *, is_open: bool = Fa
     if found is None:
         return f"{name}: {rule.reason}"
     if found.pct is None:
-        return _level_sentence(rule, found)
+        return _level_sentence(rule, found) + _left_open(rule, _more_runs(found))
     change = f"{signed(found.pct.value)} % ({signed(found.pct.low)} to {signed(found.pct.high)} %)"
     if rule.min_change and found.change is not None:
         # Where a change must have a size of its own, per cents alone do not show on which side of it this is.
@@ -56,9 +56,12 @@ def rule_sentence(rule: GateRule, found: RuleFound | None, *, is_open: bool = Fa
         sentence += f" It is surely {how}, by at least half of the limit."
     if grown := grown_sentence(found):
         sentence += f" {grown}"
-    if rule.verdict == Verdict.INCONCLUSIVE:
-        sentence += f" {rule.reason or undecided_sentence(found)}"
-    return sentence
+    return sentence + _left_open(rule, undecided_sentence(found))
+
+
+def _left_open(rule: GateRule, otherwise: str) -> str:
+    """Why a rule is left open, for the end of its sentence: its reason, or what would decide it."""
+    return f" {rule.reason or otherwise}" if rule.verdict == Verdict.INCONCLUSIVE else ""
 
 
 def _is_within(found: RuleFound) -> bool:
@@ -84,12 +87,18 @@ def grown_sentence(found: RuleFound) -> str:
 
 
 def undecided_sentence(found: RuleFound) -> str:
-    """What would decide it."""
+    """What can be told of a change, and what would decide it."""
+    more = _more_runs(found)
     smallest = f"The smallest change that these runs can tell is {found.smallest_detectable_pct:.1f} %"
+    return f"{smallest}; {more[0].lower()}{more[1:]}"
+
+
+def _more_runs(found: RuleFound) -> str:
+    """How many would decide it."""
     if found.extra_runs_to_decide is None:
-        return f"{smallest}; no number of runs decides this, the site itself varies too much."
+        return "No number of runs decides this, the site itself varies too much."
     more = "1 more run" if found.extra_runs_to_decide == 1 else f"{found.extra_runs_to_decide:,} more runs"
-    return f"{smallest}; about {more} would decide."
+    return f"About {more} would decide."
 
 
 def summary(

@@ -239,7 +239,7 @@ def test_runs_as_slow_as_history_has_them_by_chance_are_no_failure_of_the_releas
     comparison = Comparison(rule=TEN, history={"fra": before, "iad": before}, fresh=fresh)
     result = judged(comparison, Plan(confidence=0.95, looks=1, planned_looks=3))
     assert result.verdict == Verdict(verdict)
-    assert result.reason.startswith("So many of the earlier runs were as slow") is (misses > 0)
+    assert result.reason.startswith("So many of the earlier runs were as high") is (misses > 0)
 
 
 def test_the_smallest_change_that_is_told_from_none_is_as_far_as_the_lower_bound_lies_below() -> None:

@@ -94,7 +94,7 @@ def test_a_nightly_job_fails_no_release_and_the_reason_is_said(seed: int) -> Non
     result = gate(nightly_job, seed=seed)
     assert (result.verdict, result.reason) == (
         Verdict.INCONCLUSIVE,
-        "It was as slow at this time the day before.",
+        "It was as high at this time the day before.",
     )
 
 
@@ -110,7 +110,7 @@ def test_a_nightly_job_fails_none_when_clocks_were_set_in_the_night_either(seed:
     result = gate(job_by_the_clock, seed=seed, deploy=deploy)
     assert (result.verdict, result.reason) == (
         Verdict.INCONCLUSIVE,
-        "It was as slow at this time the day before.",
+        "It was as high at this time the day before.",
     )
 
 
@@ -136,7 +136,7 @@ def test_what_became_slower_before_the_release_is_not_its_doing(since_h: float, 
     result = gate(lambda at: log(1.5) if at >= DEPLOY - since_h * HOUR_S else 0.0, seed=seed)
     assert (result.verdict, result.reason) == (
         Verdict.INCONCLUSIVE,
-        "It was as slow in the hour before the release.",
+        "It was as high in the hour before the release.",
     )
 
 
@@ -262,7 +262,7 @@ def test_of_what_is_measured_seldom_regions_tell_together_what_was_before_the_re
     result = gate(since_two_hours, seed=seed, every_s=every_s)
     assert (result.verdict, result.reason) == (
         Verdict.INCONCLUSIVE,
-        "It was as slow in the hour before the release.",
+        "It was as high in the hour before the release.",
     )
     assert gate(since_two_hours, slower=1.8, seed=seed, every_s=every_s).verdict is Verdict.FAIL
     assert gate(quiet, slower=1.3, seed=seed, every_s=every_s).verdict is Verdict.FAIL

@@ -28,7 +28,7 @@ def test_a_release_during_a_nightly_job_does_not_fail_for_it(world: World) -> No
     slow_yesterday_at_this_time(world)
     gate = world.play(world.ask(), lambda run: 1.6)
     assert gate.verdict == "inconclusive"
-    assert gate.summary.endswith(" limit +10 %. It was as slow at this time the day before.")
+    assert gate.summary.endswith(" limit +10 %. It was as high at this time the day before.")
 
 
 def test_the_hour_is_that_of_the_release_and_not_of_the_newest_run_before_it(world: World) -> None:
@@ -59,7 +59,7 @@ def test_a_release_does_not_fail_for_what_was_as_slow_before_it(world: World, ho
     slow_since(world, hours * HOUR)
     gate = world.play(world.ask(), lambda run: 1.87)
     assert gate.verdict == "inconclusive"
-    assert gate.summary.endswith(" limit +10 %. It was as slow in the hour before the release.")
+    assert gate.summary.endswith(" limit +10 %. It was as high in the hour before the release.")
 
 
 def test_nor_for_an_incident_that_goes_on(world: World) -> None:
@@ -67,7 +67,7 @@ def test_nor_for_an_incident_that_goes_on(world: World) -> None:
     make_incident(world, since=timezone.now() - 2 * HOUR)
     gate = world.play(world.ask(), lambda run: 1.87)
     assert gate.verdict == "inconclusive"
-    assert gate.summary.endswith(" It was as slow in the hour before the release.")
+    assert gate.summary.endswith(" It was as high in the hour before the release.")
 
 
 def test_what_is_far_slower_than_it_was_before_fails(world: World) -> None:

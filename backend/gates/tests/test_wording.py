@@ -87,8 +87,20 @@ def test_a_rule_left_open_says_its_reason_or_what_would_decide() -> None:
     assert found is not None
     assert rule_sentence(rule, replace(found, extra_runs_to_decide=6)).endswith("about 6 more runs would decide.")
     assert rule_sentence(rule, replace(found, extra_runs_to_decide=None)).endswith("varies too much.")
-    rule.reason = "It was as slow at this time the day before."
+    rule.reason = "It was as high at this time the day before."
     assert rule_sentence(rule, found).endswith(f"limit +10 %. {rule.reason}")
+
+
+def test_a_greatest_value_left_open_says_so_too() -> None:
+    rule, found = at_most(0.9, "inconclusive")
+    assert found is not None
+    assert rule_sentence(rule, replace(found, extra_runs_to_decide=6)).endswith(
+        "limit 0.90 ms. About 6 more runs would decide."
+    )
+    rule.reason = "The machines of the agents were busy."
+    assert rule_sentence(rule, found).endswith(f"limit 0.90 ms. {rule.reason}")
+    rule.reason, rule.verdict = "", "pass"
+    assert rule_sentence(rule, found).endswith("limit 0.90 ms.")
 
 
 def test_a_change_in_its_own_unit_is_told_only_where_a_least_one_was_asked_for() -> None:

@@ -158,9 +158,9 @@ def test_an_error_and_an_inconclusive_gate_say_what_would_help(page: Client, wor
 def test_why_a_rule_is_left_open_is_said_in_the_place_of_how_many_runs_would_decide(page: Client, world: World) -> None:
     world.history()
     gate = world.play(world.ask())
-    gate.rules.update(verdict="inconclusive", reason="It was as slow at this time the day before.")
+    gate.rules.update(verdict="inconclusive", reason="It was as high at this time the day before.")
     text = text_of(page, "gate", gate.public_id)
-    assert "It was as slow at this time the day before." in text
+    assert "It was as high at this time the day before." in text
     assert "would decide" not in text
 
 
