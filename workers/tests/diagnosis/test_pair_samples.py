@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis.pair_facts import facts_of
-from workers.diagnosis.pair_samples import PairRun, PairSample, run_of
-from workers.diagnosis.pairs import compare, judge
+from workers.diagnosis.pair.facts import facts_of
+from workers.diagnosis.pair.samples import PairRun, PairSample, run_of
+from workers.diagnosis.pair.verdict import compare, judge
 from workers.measurement.pair import Leg
 from workers.tests.builders import build_pair
 from workers.tests.diagnosis.noise import fixed, leg, warnings

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.diagnosis.pair_samples import Parts
-from workers.diagnosis.pair_split import mean_parts, split, typical
+from workers.diagnosis.pair.samples import Parts
+from workers.diagnosis.pair.split import mean_parts, split, typical
 
 TIMES = st.integers(-60_000_000, 60_000_000)
 PARTS = st.lists(st.builds(Parts, TIMES, TIMES, TIMES, TIMES, TIMES), min_size=1, max_size=24)
