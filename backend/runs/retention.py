@@ -1,6 +1,11 @@
 """What is forgotten once retention has passed."""
 
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 
 from django.conf import settings
 from django.core.files.storage import default_storage
@@ -16,8 +21,10 @@ from backend.runs.sql import execute
 from backend.runs.uploads import forget_uploads
 from workers.measurement.routes import PictureKind
 
-# A day may hold a million pictures; the sweeper has other duties between.
-PICTURES_AT_ONCE = 2_000
+log = logging.getLogger(__name__)
+
+# A day may hold a million pictures, and their storage be far away; the sweeper has other duties between.
+PICTURES_AT_ONCE, PICTURES_S = 2_000, 5.0
 _DEAD_LETTERS_AT_ONCE = 10_000
 _ACTS_AT_ONCE = 10_000
 _LINKS_AT_ONCE = 10_000
@@ -40,18 +47,58 @@ def forget(now: datetime) -> list[str]:
     return drop_partitions(now)
 
 
-def forget_pictures(now: datetime, limit: int = PICTURES_AT_ONCE) -> int:
-    """Deletes at most so many pictures of days that are over; how many. 0 when nothing is left to delete."""
-    deleted = 0
+def forget_pictures(now: datetime, limit: int = PICTURES_AT_ONCE, clock_s: Callable[[], float] = monotonic) -> int:
+    """Deletes at most so many pictures of days that are over, and begins none after PICTURES_S; how many.
+
+    What cannot be deleted is told, and keeps nothing behind it. 0 when nothing is left that can be.
+    """
+    turn = _Turn(limit=limit, until_s=clock_s() + PICTURES_S, clock_s=clock_s)
     for folder in _expired_folders(now):
-        _, names = default_storage.listdir(folder)
-        for name in names[: limit - deleted]:
-            default_storage.delete(f"{folder}/{name}")
-        deleted += min(len(names), limit - deleted)
-        if deleted >= limit:
+        if turn.is_over:
             break
-        default_storage.delete(folder)
-    return deleted
+        turn.empty(folder)
+    if turn.failures:
+        log.warning(
+            "old pictures and folders that cannot be deleted: %d, such as %s", len(turn.failures), turn.failures[0]
+        )
+    return turn.deleted
+
+
+@dataclass(slots=True, kw_only=True)
+class _Turn:
+    """What one turn of the sweeper deletes."""
+
+    limit: int
+    until_s: float
+    clock_s: Callable[[], float]
+    deleted: int = 0
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def is_over(self) -> bool:
+        return self.deleted >= self.limit or self.clock_s() >= self.until_s
+
+    def empty(self, folder: str) -> None:
+        """Deletes its pictures, and itself with the last."""
+        with self._noting(folder):
+            for name in default_storage.listdir(folder)[1]:
+                if self.is_over:
+                    return
+                self._delete(f"{folder}/{name}")
+            default_storage.delete(folder)
+
+    def _delete(self, name: str) -> None:
+        with self._noting(name):
+            default_storage.delete(name)
+            self.deleted += 1
+
+    @contextmanager
+    def _noting(self, name: str) -> Iterator[None]:
+        """Goes on after any failure: each storage has errors of its own."""
+        try:
+            yield
+        except Exception as error:
+            self.failures.append(f"{name}: {error}")
 
 
 def _expired_folders(now: datetime) -> list[str]:

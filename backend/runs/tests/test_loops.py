@@ -3,8 +3,6 @@ from uuid import uuid4
 
 import pytest
 import redis
-from django.core.files.base import ContentFile
-from django.core.files.storage import default_storage
 from django.db import OperationalError
 from django.utils import timezone
 from pytest_django import Settings
@@ -13,17 +11,15 @@ from backend.accounts.models import AuditEntry
 from backend.fleet.actions import record_heartbeat
 from backend.fleet.models import Region
 from backend.runs import sweeper as sweeper_module
-from backend.runs.agents import picture_name
 from backend.runs.claim import PUBLISH_GRACE
 from backend.runs.loop import repeat
 from backend.runs.models import DeadLetter, PendingRun, Run, Schedule
-from backend.runs.retention import forget, forget_pictures
+from backend.runs.retention import forget
 from backend.runs.scheduler import LONGEST_WAIT_S, SHORTEST_WAIT_S, Scheduler
 from backend.runs.sweeper import Sweeper
 from backend.runs.tests.factories import NOW, make_fleet, make_monitors, make_pending, make_region, schedule
 from backend.sites.models import Site
 from workers.measurement.messages import Heartbeat
-from workers.measurement.routes import PictureKind
 from workers.stopping import Stop
 
 
@@ -174,16 +170,3 @@ def test_what_retention_has_passed_is_forgotten(settings: Settings) -> None:
     assert DeadLetter.objects.count() == 1
     assert AuditEntry.objects.get().at == NOW - timedelta(days=399)
     assert not Run.objects.exists()
-
-
-@pytest.mark.django_db
-def test_pictures_of_days_that_are_over_are_deleted_a_few_at_a_time(settings: Settings) -> None:
-    settings.RETENTION_DAYS = 7
-    old, new = NOW - timedelta(days=9), NOW - timedelta(days=1)
-    for kind in (PictureKind.SCREENSHOT, PictureKind.SCREENSHOT, PictureKind.FILM):
-        default_storage.save(picture_name(kind, uuid4(), old), ContentFile(b"x"))
-    kept = picture_name(PictureKind.SCREENSHOT, uuid4(), new)
-    default_storage.save(kept, ContentFile(b"x"))
-    assert [forget_pictures(NOW, limit=2) for _ in range(3)] == [2, 1, 0]
-    assert default_storage.listdir("screenshots")[0] == [f"{new:%Y%m%d}"]
-    assert default_storage.exists(kept)
