@@ -100,7 +100,8 @@ class Spool:
 
     def batch(self, *, max_results: int = BATCH_RESULTS, max_bytes: int = BATCH_BYTES) -> list[Entry]:
         """Urgent results, then the oldest, up to both bounds; at least one when there is any. Broken ones go aside, and
-        so does what could not be read for READ_PATIENCE_S; until then it stays and keeps none behind it waiting.
+        so does what could not be read for READ_PATIENCE_S; until then it stays and keeps none behind it waiting. A
+        result whose picture could not be read for that long goes without it.
         """
         entries: list[Entry] = []
         size = 0
@@ -171,25 +172,42 @@ class Spool:
         try:
             line = path.read_bytes()
             result = wire.decode(line, RunResult)
-            paths = {kind: self._picture(kind, result.run_id) for kind in PictureKind}
-            pictures = {kind: path.read_bytes() for kind, path in paths.items() if path.exists()}
         except FileNotFoundError:
             return None
         except OSError as error:
-            self._leave(path, error)
+            if self._is_broken(path.name, error):
+                self.set_aside(path, str(error))
             return None
         except wire.WireError as error:
             self.set_aside(path, str(error))
             return None
-        self._unread_since_s.pop(path.name, None)
-        return Entry(run_id=result.run_id, path=path, line=line, pictures=pictures)
+        pictures = self._read_pictures(path.name, result.run_id)
+        return None if pictures is None else Entry(run_id=result.run_id, path=path, line=line, pictures=pictures)
 
-    def _leave(self, path: Path, error: OSError) -> None:
+    def _read_pictures(self, name: str, run_id: UUID) -> dict[PictureKind, bytes] | None:
+        """Those of a result, without what is broken; None as long as that may only not be readable now."""
+        pictures, fault = {}, None
+        for kind in PictureKind:
+            try:
+                pictures[kind] = self._picture(kind, run_id).read_bytes()
+            except FileNotFoundError:
+                continue
+            except OSError as error:
+                fault = error
+        if fault is None:
+            self._unread_since_s.pop(name, None)
+        elif not self._is_broken(name, fault):
+            return None
+        else:
+            log.warning("%s goes without a picture that cannot be read: %s", name, fault)
+        return pictures
+
+    def _is_broken(self, name: str, error: OSError) -> bool:
+        """Whether a result, or a picture of it, could not be read for READ_PATIENCE_S."""
         now_s = self._clock_s()
-        if path.name not in self._unread_since_s:
-            log.warning("%s cannot be read and waits: %s", path.name, error)
-        if now_s - self._unread_since_s.setdefault(path.name, now_s) >= READ_PATIENCE_S:
-            self.set_aside(path, str(error))
+        if name not in self._unread_since_s:
+            log.warning("%s cannot be read and waits: %s", name, error)
+        return now_s - self._unread_since_s.setdefault(name, now_s) >= READ_PATIENCE_S
 
     def _bytes(self, name: str) -> int:
         run_id = _run_id(name)

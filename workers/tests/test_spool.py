@@ -94,15 +94,15 @@ def test_a_file_that_cannot_be_read_is_set_aside_and_holds_up_nobody(tmp_path: P
 
 
 class Disk:
-    """Refuses to read what is in `faults`, with the error that stands there."""
+    """Refuses to read files whose names end as one in `faults`, with the error that stands there."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.faults: dict[UUID, int] = {}
+        self.faults: dict[str, int] = {}
         read = Path.read_bytes
 
         def read_or_refuse(path: Path) -> bytes:
-            for run_id, number in self.faults.items():
-                if str(run_id) in path.name:
+            for end, number in self.faults.items():
+                if path.name.endswith(end):
                     raise OSError(number, os.strerror(number))
             return read(path)
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_read_now_waits_and_goes_with_its_pictures_when_it_can(
 ) -> None:
     spool, disk = filled(tmp_path, 2), Disk(monkeypatch)
     spool.add(numbered(9), {PictureKind.FILM: b"picture"}, urgent=True)
-    disk.faults[UUID(int=9)] = number
+    disk.faults[f"{UUID(int=9)}.json"] = number
     assert [numbers(spool) for _ in range(3)] == [[0, 1]] * 3
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
     disk.faults.clear()
@@ -127,13 +127,13 @@ def test_what_nobody_could_read_for_minutes_is_set_aside(tmp_path: Path, monkeyp
     now_s = [0.0]
     spool, disk = Spool(tmp_path, clock_s=lambda: now_s[0]), Disk(monkeypatch)
     spool.add(numbered(1))
-    disk.faults[UUID(int=1)] = errno.EIO
+    disk.faults[f"{UUID(int=1)}.json"] = errno.EIO
     assert spool.batch() == []
     now_s[0] += READ_PATIENCE_S - 1
     assert spool.batch() == []
     disk.faults.clear()
     assert numbers(spool) == [1]
-    disk.faults[UUID(int=1)] = errno.EIO
+    disk.faults[f"{UUID(int=1)}.json"] = errno.EIO
     now_s[0] += READ_PATIENCE_S
     assert spool.batch() == []
     assert spool.count() == 1
@@ -141,6 +141,22 @@ def test_what_nobody_could_read_for_minutes_is_set_aside(tmp_path: Path, monkeyp
     assert spool.batch() == []
     assert spool.count() == 0
     assert len(list((tmp_path / "aside").iterdir())) == 1
+
+
+def test_a_result_whose_picture_nobody_could_read_for_minutes_goes_without_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    now_s = [0.0]
+    spool, disk = Spool(tmp_path, clock_s=lambda: now_s[0]), Disk(monkeypatch)
+    spool.add(numbered(1), {PictureKind.SCREENSHOT: b"picture"})
+    disk.faults[f"{UUID(int=1)}.image"] = errno.EIO
+    assert spool.batch() == []
+    now_s[0] += READ_PATIENCE_S
+    for _ in range(2):
+        assert [dict(entry.pictures) for entry in spool.batch()] == [{}]
+    assert "goes without a picture that cannot be read" in caplog.text
+    spool.remove(spool.batch()[0])
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
 
 
 def test_only_some_unreadable_files_are_kept(tmp_path: Path) -> None:
