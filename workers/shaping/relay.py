@@ -4,6 +4,7 @@ Many machines ask a resolver on their loopback, which a network of its own does 
 inside are carried to it, each after one round trip of the profile, since they do not cross the link.
 """
 
+import errno
 import heapq
 import selectors
 import socket
@@ -22,6 +23,9 @@ _MAX_MESSAGE_BYTES = 65535
 _MAX_OPEN = 256
 _PATIENCE_S = 10.0
 _TICK_S = 0.5
+# What is lacking for the moment. A connection that cannot be taken for it stands there again at each look.
+_LACKS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_REST_S = 0.5
 
 Address = tuple[str, int]
 
@@ -48,6 +52,7 @@ class Relay:
         self._selector = selectors.DefaultSelector()
         self._departures: list[tuple[float, int, _Question]] = []
         self._waiting: dict[socket.socket, tuple[float, _Question]] = {}
+        self._resting: dict[socket.socket, tuple[float, Address]] = {}
         self._order = count()
         self._ending = threading.Event()
         self._stack = ExitStack()
@@ -84,6 +89,7 @@ class Relay:
                     self._take_in(key.fileobj, key.data)
             self._send_due()
             self._forget_old()
+            self._wake()
 
     def _pause_s(self) -> float:
         return max(0.0, min(_TICK_S, self._departures[0][0] - time.monotonic())) if self._departures else _TICK_S
@@ -129,10 +135,20 @@ class Relay:
         outside.close()
 
     def _accept(self, listener: socket.socket, server: Address) -> None:
-        with suppress(OSError):
+        try:
             inside, _ = listener.accept()
-            if not self._is_taken(inside, server):
-                inside.close()
+        except OSError as error:
+            if error.errno in _LACKS:
+                self._selector.unregister(listener)
+                self._resting[listener] = (time.monotonic() + _REST_S, server)
+            return
+        if not self._is_taken(inside, server):
+            inside.close()
+
+    def _wake(self) -> None:
+        now_s = time.monotonic()
+        for listener in [one for one, (until_s, _) in self._resting.items() if until_s <= now_s]:
+            self._selector.register(listener, selectors.EVENT_READ, self._resting.pop(listener)[1])
 
     def _is_taken(self, inside: socket.socket, server: Address) -> bool:
         """Whether there was room, and a thread, for one more question."""

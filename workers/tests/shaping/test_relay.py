@@ -1,18 +1,33 @@
 """Questions to the machine's own resolver, carried out of a shaped network."""
 
 import errno
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from typing import cast
+from typing import Any, cast
 
 import pytest
 
 from workers.shaping import relay as relay_module
 from workers.shaping.namespace import Namespace
 from workers.shaping.relay import Relay
+from workers.tests.waiting import wait_for
 
 PATIENCE_S = 10.0
+
+
+class Listener(socket.socket):
+    """Takes no connection as long as its process has too many files open."""
+
+    refusals = 0
+    is_full = False
+
+    def accept(self) -> tuple[socket.socket, Any]:
+        if self.is_full:
+            self.refusals += 1
+            raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+        return super().accept()
 
 
 class Inside:
@@ -21,7 +36,9 @@ class Inside:
     def __init__(self) -> None:
         self.datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
         self.datagrams.bind(("127.0.0.1", 0))
-        self.streams = socket.create_server(("127.0.0.1", 0))
+        self.streams = Listener()
+        self.streams.bind(("127.0.0.1", 0))
+        self.streams.listen()
 
     def call(self, _listen: Callable[[], object]) -> tuple[socket.socket, socket.socket]:
         return self.datagrams, self.streams
@@ -86,3 +103,27 @@ def test_a_connection_that_no_thread_is_left_for_is_closed_alone(
             assert refused.recv(1) == b""
     asker.send(b"carried")
     assert resolver.recv(100) == b"carried"
+
+
+def test_a_connection_that_no_file_is_left_for_costs_one_look_and_waits_until_there_is_one(
+    resolver: socket.socket, inside: Inside, asker: socket.socket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay_module, "_REST_S", 60.0)
+    inside.streams.is_full = True
+    with socket.create_connection(inside.streams.getsockname(), timeout=PATIENCE_S):
+        for question in (b"one", b"another"):
+            asker.send(question)
+            assert resolver.recv(100) == question
+        assert inside.streams.refusals == 1
+
+
+def test_a_connection_that_no_file_was_left_for_is_taken_up_later(
+    inside: Inside, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(relay_module, "_REST_S", 0.0)
+    inside.streams.is_full = True
+    with socket.create_connection(inside.streams.getsockname(), timeout=PATIENCE_S) as client:
+        wait_for(lambda: inside.streams.refusals > 0, "a connection that is not taken")
+        inside.streams.is_full = False
+        client.shutdown(socket.SHUT_WR)
+        assert client.recv(1) == b""
