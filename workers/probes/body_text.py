@@ -44,13 +44,17 @@ class _Inflated:
 
 
 class TextFinder:
-    """Looks for `text` in the body that belongs to `head`, in the charset that browsers read it in and in UTF-8."""
+    """Looks for `text` in the body that belongs to `head`, in the charset that browsers read it in and in UTF-8.
+
+    A body of UTF-16 is looked through from character to character and in nothing else: from byte to byte "ok" is in 歯.
+    """
 
     def __init__(self, text: str, head: Head) -> None:
         self.found = not text
         self._text = text
         self._content_type = head.first("content-type") or ""
         self._needles: frozenset[bytes] = frozenset()
+        self._unit_bytes = 1
         self._at_start = True
         self._tail = b""
         packed = (head.first("content-encoding") or "").strip().lower() in ("gzip", "x-gzip", "deflate")
@@ -62,21 +66,30 @@ class TextFinder:
         for part in self._decoder.decode(data):
             window = self._tail + part
             if self._at_start:
-                self._needles = _needles(self._text, charset_of(self._content_type, window))
+                self._read_as(charset_of(self._content_type, window))
                 self._at_start = len(window) < START_BYTES
-            if any(needle in window for needle in self._needles):
+            if any(self._is_in(window, needle) for needle in self._needles):
                 self.found = True
                 return
             self._tail = window if self._at_start else self._end_of(window)
 
+    def _read_as(self, charset: str) -> None:
+        is_wide = charset.startswith("utf-16")
+        self._unit_bytes = 2 if is_wide else 1
+        codecs = (charset,) if is_wide else (charset, "utf-8")
+        self._needles = frozenset(needle for codec in codecs if (needle := _encoded(self._text, codec)))
+
+    def _is_in(self, window: bytes, needle: bytes) -> bool:
+        at = window.find(needle)
+        while at > 0 and at % self._unit_bytes:
+            at = window.find(needle, at + 1)
+        return at >= 0
+
     def _end_of(self, window: bytes) -> bytes:
-        """What may be the beginning of the text."""
+        """What may be the beginning of the text, from the beginning of a character on."""
         overlap = max(map(len, self._needles), default=1) - 1
-        return window[-overlap:] if overlap else b""
-
-
-def _needles(text: str, charset: str) -> frozenset[bytes]:
-    return frozenset(needle for codec in ("utf-8", charset) if (needle := _encoded(text, codec)))
+        start = max(0, len(window) - overlap)
+        return window[start - start % self._unit_bytes :]
 
 
 def _encoded(text: str, codec: str) -> bytes:

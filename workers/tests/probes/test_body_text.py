@@ -85,6 +85,18 @@ def test_utf_16_is_read_by_its_mark_and_else_by_its_name(named: str, mark: bytes
         assert find("Grüße", *parts, content_type=f"text/html; charset={named}" if named else "text/html")
 
 
+@pytest.mark.parametrize("before", ["", " " * 2_000])
+@pytest.mark.parametrize(
+    ("text", "other", "charset"),
+    [("一", "AN", "utf-16-be"), ("愀", "a", "utf-16-be"), ("ok", "歯", "utf-16-le")],
+)
+def test_bytes_of_two_characters_are_no_text_of_utf_16(text: str, other: str, charset: str, before: str) -> None:
+    body = f"{before}{other}{other}".encode(charset)
+    for parts in ([body], [body[at : at + 3] for at in range(0, len(body), 3)]):
+        assert not find(text, *parts, content_type=f"text/html; charset={charset}")
+        assert find(text, *parts, text.encode(charset), content_type=f"text/html; charset={charset}")
+
+
 @pytest.mark.parametrize(
     "says",
     [
