@@ -4,9 +4,11 @@ import argparse
 import os
 import platform
 import socket
+import ssl
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,8 @@ from workers.turns import missing_parts as missing_turns
 SCHEMA = "firstbyte.doctor/1"
 EXIT_UNHEALTHY = 4
 _PATIENCE_S = 3
+# What OpenSSL says of certificates (x509_vfy.h, X509_V_ERR_…).
+_NOT_YET_VALID, _EXPIRED, _OTHER_NAME, _OTHER_ADDRESS = 9, 10, 62, 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,9 +185,8 @@ def _spool(config: AgentConfig) -> Finding:
 
 
 def _broker(config: AgentConfig) -> Finding:
-    return _attempt(
-        "broker", "is the region's account in Redis? does a firewall stand between?", lambda: _ask_broker(config)
-    )
+    advice = "is the region's account in Redis? does a firewall stand between?"
+    return _attempt("broker", advice, "FIRSTBYTE_BROKER_URL", lambda: _ask_broker(config))
 
 
 def _ask_broker(config: AgentConfig) -> str:
@@ -201,11 +204,33 @@ def _service(config: AgentConfig) -> Finding:
         service.post_results([])
         return f"{config.service_url} takes our token"
 
-    return _attempt("service", "is FIRSTBYTE_SERVICE_URL right, the token valid and the certificate trusted?", ask)
+    return _attempt("service", "is FIRSTBYTE_SERVICE_URL right, and the token valid?", "FIRSTBYTE_SERVICE_URL", ask)
 
 
-def _attempt(check: str, advice: str, ask: Callable[[], str]) -> Finding:
+def _attempt(check: str, advice: str, setting: str, ask: Callable[[], str]) -> Finding:
+    """`advice` is for what is no fault of a certificate; `setting` has the address that was asked."""
     try:
         return Finding(check=check, ok=True, detail=ask())
     except (ServiceError, RedisError, KombuError, OSError) as error:
+        refused = _certificate_refused(error)
+        if refused is not None:
+            advice = _advice_on_certificate(refused.verify_code, setting)
         return Finding(check=check, ok=False, detail=str(error), advice=advice)
+
+
+def _certificate_refused(error: BaseException | None) -> ssl.SSLCertVerificationError | None:
+    """What is behind an error of redis, kombu or urllib3."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error
+
+
+def _advice_on_certificate(code: int, setting: str) -> str:
+    clock = f"it says {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"
+    if code == _EXPIRED:
+        return f"renew the certificate there, unless this machine's clock is wrong: {clock}"
+    if code == _NOT_YET_VALID:
+        return f"is this machine's clock right? {clock}"
+    if code in (_OTHER_NAME, _OTHER_ADDRESS):
+        return f"{setting} must have a name that the certificate there is for"
+    return "where an authority of your own signed it, FIRSTBYTE_CA_FILE names that authority's certificate"

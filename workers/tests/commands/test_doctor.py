@@ -2,14 +2,17 @@
 
 import argparse
 import json
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from workers.commands import doctor
+from workers.config import load_config
 from workers.tests.commands.published import must_fit
 from workers.tests.ports import closed_port
 from workers.tests.rig import Broker
+from workers.tests.servers import Authority, Server, finish
 from workers.tests.stub_service import TOKEN, StubService
 
 
@@ -80,6 +83,41 @@ def test_what_is_wrong_is_named_with_advice(
     assert "FAIL service:" in text
     assert "is FIRSTBYTE_SERVICE_URL right" in text
     assert "secret" not in text
+
+
+_DAY = timedelta(days=1)
+
+
+@pytest.mark.parametrize(
+    ("names", "days", "said", "advice"),
+    [
+        ((), (-9, -1), "certificate has expired", "renew the certificate there, unless this machine's clock is wrong"),
+        ((), (1, 9), "certificate is not yet valid", "is this machine's clock right? it says 20"),
+        (("elsewhere.example",), (-1, 9), "IP address mismatch", "must have a name that the certificate there is for"),
+    ],
+)
+def test_what_is_wrong_with_a_certificate_is_said_and_what_to_do(
+    set_up: pytest.MonkeyPatch, tmp_path: Path, names: tuple[str, ...], days: tuple[int, int], said: str, advice: str
+) -> None:
+    authority = Authority.make(tmp_path)
+    context = authority.context(*names, starts_in=days[0] * _DAY, ends_in=days[1] * _DAY)
+    with Server(finish, context=context) as server:
+        set_up.setenv("FIRSTBYTE_CA_FILE", str(authority.ca_file))
+        set_up.setenv("FIRSTBYTE_SERVICE_URL", server.url())
+        set_up.setenv("FIRSTBYTE_BROKER_URL", f"rediss://eu:secret@127.0.0.1:{server.port}/0")
+        config = load_config()
+        found = [doctor._broker(config), doctor._service(config)]
+    for finding in found:
+        assert not finding.ok
+        assert said in finding.detail
+        assert advice in (finding.advice or "")
+
+
+def test_an_authority_that_nobody_trusts_is_told_where_to_be_named(set_up: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with Server(finish, context=Authority.make(tmp_path).context()) as server:
+        set_up.setenv("FIRSTBYTE_BROKER_URL", f"rediss://eu:secret@127.0.0.1:{server.port}/0")
+        finding = doctor._broker(load_config())
+    assert "FIRSTBYTE_CA_FILE names" in (finding.advice or "")
 
 
 def test_another_regions_account_is_noticed(set_up: pytest.MonkeyPatch) -> None:
