@@ -18,8 +18,8 @@ from playwright.async_api import CDPSession, Error
 
 from workers.measurement.captures_page import NetlogCapture
 
-# A page of 60 requests writes about 1 MB.
-_MAX_RUN_BYTES = 64 * 1024 * 1024
+# A page of 60 requests writes about 1 MB. Of more nobody reads the rest.
+MAX_RUN_BYTES = 64 * 1024 * 1024
 _POLL_S = 0.005
 _MARKER_S = 2.0
 # Nothing listens there and Chrome refuses the port before it dials: a request that never leaves the process.
@@ -69,8 +69,8 @@ class NetlogTail:
         needle, seen_to = marker.encode(), 0
         while not (complete := needle in chunks[max(0, seen_to - len(needle)) :]):
             seen_to = len(chunks)
-            chunks += self._read(_MAX_RUN_BYTES - len(chunks))
-            if asyncio.get_running_loop().time() >= deadline or len(chunks) >= _MAX_RUN_BYTES:
+            chunks += self._read(MAX_RUN_BYTES - len(chunks))
+            if asyncio.get_running_loop().time() >= deadline or len(chunks) >= MAX_RUN_BYTES:
                 break
             if len(chunks) == seen_to:
                 await asyncio.sleep(_POLL_S)

@@ -18,8 +18,9 @@ class BrowserSettings:
     what may be measured; `ca_file` (PEM) adds authorities to Chromium's own. A browser is closed after `idle_s`
     without work and replaced after `recycle_after` runs or `recycle_netlog_bytes` of log. A page is fully loaded when
     nothing happened on the network for `quiet_s` after its load event; one that never rests is left `settle_s` after
-    it; one is given up whose bodies, or all that the log says of it, are larger than `max_page_bytes`. A browser proves
-    with a page of ours that it is cold when it starts and then every `canary_every` runs.
+    it; one is given up whose bodies, or all that the log says of it, are larger than `max_page_bytes`, and so are steps
+    by their log. A browser proves with a page of ours that it is cold when it starts and then every `canary_every`
+    runs.
     """
 
     size: int = 1

@@ -7,7 +7,7 @@ of these pages is read for addresses only, and a picture is taken only of a page
 import asyncio
 import contextlib
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,7 +17,7 @@ from playwright.async_api import TimeoutError as LateError
 
 from workers.browser.context import introduce
 from workers.browser.last_sight import last_sight
-from workers.browser.netlog_tail import NetlogTail
+from workers.browser.netlog_tail import MAX_RUN_BYTES, NetlogTail
 from workers.browser.own_headers import OwnHeaders, own_headers
 from workers.browser.settings import BrowserSettings
 from workers.browser.tabs import Tabs
@@ -30,6 +30,7 @@ from workers.measurement.redaction import Masks, Redaction
 from workers.measurement.target import origin_of
 
 _MAX_STATE_BYTES = 5 * 1024 * 1024
+_LOOK_S = 0.1
 _MAX_SHOWN_CHARS = 120
 _FOCUSED = "document.activeElement ?? document.documentElement"
 _GONE = ("not attached", "Execution context was destroyed", "Cannot find context")
@@ -51,6 +52,10 @@ class _StrangerError(Exception):
     """A secret was to be typed on a page of a server that no step visits; the text is its host."""
 
 
+class _OutgrewError(Exception):
+    """More was logged than is read: whom the steps asked is not known."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Carried:
     """What the views begin with. `addresses` are all that the steps led to."""
@@ -70,16 +75,34 @@ async def carry_out(
     if headers := own_headers(request):
         await OwnHeaders(cdp, headers).start(request.url, settings.extra_ports)
     await cdp.send("Page.enable")
+    limit_bytes = min(settings.max_page_bytes, MAX_RUN_BYTES)
     try:
-        await _walk(page, request.page.steps, Tabs(cdp))
+        await _bounded(_walk(page, request.page.steps, Tabs(cdp)), tail, limit_bytes)
         state = await context.storage_state(indexed_db=True)
         if len(json.dumps(state)) > _MAX_STATE_BYTES:
             raise StepError(f"the steps leave more than {_MAX_STATE_BYTES // 2**20} MB in the browser's storage")
+    except _OutgrewError:
+        words = f"the browser's log of all that the steps ask for is larger than {limit_bytes // 2**20} MB"
+        raise StepError(words) from None
     except StepError as error:
         secrets = [step.text for step in request.page.steps if isinstance(step, TypeText) and step.secret]
         picture = await last_sight(cdp, secrets, frames=len(page.frames))
         raise StepError(str(error), picture=picture, addresses=await _addresses(cdp, tail)) from None
     return Carried(state=state, addresses=await _addresses(cdp, tail))
+
+
+async def _bounded(walk: Coroutine[Any, Any, None], tail: NetlogTail, limit_bytes: int) -> None:
+    """The log lies in memory, and pages can fill it faster than steps end."""
+    walking = asyncio.ensure_future(walk)
+    try:
+        while not walking.done():
+            await asyncio.wait({walking}, timeout=_LOOK_S)
+            if tail.unread_bytes > limit_bytes:
+                raise _OutgrewError
+        await walking
+    finally:
+        walking.cancel()
+        await asyncio.gather(walking, return_exceptions=True)
 
 
 async def _walk(page: Page, steps: Sequence[Step], tabs: Tabs) -> None:

@@ -213,6 +213,19 @@ def test_a_page_that_never_ends_takes_a_step_no_longer_than_its_time(
     measured(load(site.page("/", "<p>page"), page=PageOptions(steps=(visit,))))
 
 
+def test_pages_that_ask_without_end_stop_the_steps_before_they_fill_the_memory(
+    ca_file: Path, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.browser.steps.STEP_S", 60)
+    site.answers["/head"] = Answer(headers=tuple((f"x-{number}", "y" * 4000) for number in range(50)))
+    url = site.page("/", "<script type=module>for (;;) await fetch('/head?' + Math.random())</script>")
+    steps = (Visit(url=url), WaitFor(selector="#never"))
+    with BrowserPool(browser_settings(ca_file, max_page_bytes=5 * 2**20)) as pool:
+        run = pool.load(page_request(url, page=PageOptions(steps=steps)))
+        assert "the browser's log of all that the steps ask for is larger than 5 MB" in failed(run).failure.detail
+        assert not run.pictures
+
+
 def test_a_login_within_a_frame_is_done_like_any_other(load: Load, site: Site) -> None:
     form = f"{FORM}<script>document.querySelector('#password').onkeydown = event => parent.keys += event.key</script>"
     site.page("/login", form)
