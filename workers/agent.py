@@ -37,6 +37,7 @@ from workers.skew import ServiceTime, skew_in
 from workers.spool import Spool
 from workers.supervisor import Child, supervise
 from workers.tasks import FINISH_S, Station, import_ahead, make_app, register, serve
+from workers.version import build
 from workers.witness import witness_in
 
 log = logging.getLogger(__name__)
@@ -93,7 +94,7 @@ def run_agent(config: AgentConfig, toolbox: Toolbox) -> int:
     turns = PageTurns(usual_folder(), pages_at_once(config.browsers))
     measuring = [_measuring_child(post, config, bell, held, turns) for post in _posts(config, toolbox)]
     import_ahead()
-    log.info("agent %s of region %s starts", config.agent_name, config.region)
+    log.info("agent %s of region %s starts, version %s", config.agent_name, config.region, build())
     turns.tell()
     try:
         return supervise([courier, *measuring])

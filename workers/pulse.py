@@ -14,7 +14,7 @@ from workers.pauses import boottime_s
 from workers.service import Service, ServiceError
 from workers.skew import WORTH_S, tell, told
 from workers.spool import Spool
-from workers.version import VERSION
+from workers.version import build
 
 log = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class Pulse:
         waiting = self._spool.run_ids()
         message = Heartbeat(
             agent=self.about.agent,
-            agent_version=VERSION,
+            agent_version=build(),
             sent_at=sent_at,
             browser_version=self.about.browser_version,
             browser_sandbox=self.about.browser_sandbox,

@@ -20,7 +20,7 @@ from workers.commands.help_layout import laid_out
 from workers.commands.output import say, write
 from workers.commands.ranges import decimal, whole
 from workers.commands.unreadable import no_authority
-from workers.version import VERSION
+from workers.version import build
 
 _EPILOG = """\
 examples:
@@ -99,12 +99,20 @@ examples:
 _PAIRS, _MAX_PAIRS = 30, 400
 
 
+class _TellVersion(argparse.Action):
+    """Reads all of the code, which no other command waits for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        write(f"firstbyte {build()}")
+        parser.exit()
+
+
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """What is asked for. Ends the process with a message and exit code 2 for wrong usage, 0 for help and version."""
     parser = _Parser(
         prog="firstbyte", description="Says where the milliseconds before the first byte go.", epilog=_EPILOG
     )
-    parser.add_argument("--version", action="version", version=f"firstbyte {VERSION}")
+    parser.add_argument("--version", action=_TellVersion, nargs=0, help="show version and build, and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     why = "say where the milliseconds before the first byte go, and why"
     probe = commands.add_parser("probe", help=why, description=probe_arguments.PROBE)
@@ -163,7 +171,7 @@ class _Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message}\n{self.prog} --help tells all that it takes.\n")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Help and version, or what is wrong with the words of a call."""
+        """Help, or what is wrong with the words of a call."""
         tell = say if file is sys.stderr else write
         tell(message.rstrip("\n"))
 

@@ -17,6 +17,7 @@ from workers.skew import WORTH_S, ServiceTime
 from workers.spool import Spool
 from workers.tests.builders import build_request, build_result
 from workers.tests.stub_service import TOKEN, StubService
+from workers.version import build
 
 MakePulse = Callable[[], Pulse]
 
@@ -41,7 +42,12 @@ def test_it_names_what_is_held_and_what_waits_to_be_sent(
     [beat] = service.heartbeats
     assert set(beat.holding) == {held.run_id, waiting.run_id}
     assert beat.spooled == 1
-    assert (beat.agent, beat.browser_version, beat.browser_sandbox) == ("eu-1", "156", True)
+    assert (beat.agent, beat.agent_version, beat.browser_version, beat.browser_sandbox) == (
+        "eu-1",
+        build(),
+        "156",
+        True,
+    )
 
 
 def test_it_brings_back_which_runs_are_lost(make_pulse: MakePulse, service: StubService) -> None:
