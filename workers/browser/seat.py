@@ -30,6 +30,8 @@ T = TypeVar("T")
 TellFault = Callable[[str | None], None]
 
 _CLOSE_S = 30.0
+# What Playwright writes into a future when its driver ends, and never reads: all calls in flight fail for it, and ours.
+_DRIVER_ENDED = "Connection closed while reading from the driver"
 # The ordinary one and the last that was started otherwise.
 _MOST_BROWSERS = 2
 
@@ -100,6 +102,7 @@ class Seat:
     def _running(self) -> asyncio.AbstractEventLoop:
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
+            self._loop.set_exception_handler(_tell_of_fault)
             self._thread = threading.Thread(target=_run, args=(self._loop, self._enter), name="browser", daemon=True)
             self._thread.start()
         return self._loop
@@ -211,6 +214,12 @@ class Seat:
             if self._idle is not None:
                 self._idle.cancel()
             await self._drop_all()
+
+
+def _tell_of_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """What nobody took from a future, as asyncio tells it, but for an end that a run or a closing tells of."""
+    if str(context.get("exception")) != _DRIVER_ENDED:
+        loop.default_exception_handler(context)
 
 
 def _tell_of_failure(done: "Future[None]", seen: "Future[Load]") -> None:

@@ -1,5 +1,6 @@
 """The life of browsers: warm, cold inside, closed when idle, replaced when old, and gone without a trace."""
 
+import gc
 import os
 import socket
 import tempfile
@@ -122,6 +123,23 @@ def test_a_driver_that_dies_before_it_has_tidied_leaves_no_file(ca_file: Path, s
         measured(pool.load(page_request(url)))
         processes.kill(set(processes.descendants()) - before)
     assert list(temporary.iterdir()) == []
+
+
+def test_a_driver_that_dies_is_told_of_by_the_run_and_by_no_exception_that_nobody_took(
+    ca_file: Path, site: Site, caplog: pytest.LogCaptureFixture
+) -> None:
+    url = site.page("/", "<p>page</p>")
+    before = set(processes.descendants())
+
+    def kill(stage: ProgressStage, _known: object) -> None:
+        if stage is ProgressStage.CONNECTING:
+            processes.kill(set(processes.descendants()) - before)
+
+    with BrowserPool(browser_settings(ca_file)) as pool:
+        assert failed(pool.load(page_request(url), kill)).failure.kind is FailureKind.BROWSER_FAILED
+    # A future says that nobody took its exception when it is thrown away.
+    gc.collect()
+    assert [record.message for record in caplog.records if record.name == "asyncio"] == []
 
 
 def test_two_browsers_load_two_pages_at_once(ca_file: Path, site: Site) -> None:
