@@ -1,4 +1,4 @@
-"""Files in an S3-compatible storage, behind Django's interface: four calls of botocore, none of them public.
+"""Files in an S3-compatible storage, behind Django's interface: five calls of botocore, none of them public.
 
 One client serves all threads, as botocore's may. A file is written whole and read whole: pictures have 1 MiB at most.
 """
@@ -60,6 +60,17 @@ class ObjectStorage(Storage):
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
         """The name as it is: what had it is replaced."""
         return name
+
+    def exists(self, name: str) -> bool:
+        """Raises botocore's ClientError and BotoCoreError."""
+        try:
+            self._client.head_object(**self._object(name))
+        except ClientError as error:
+            # An answer without a body has no other code.
+            if error.response["Error"]["Code"] == "404":
+                return False
+            raise
+        return True
 
     def delete(self, name: str) -> None:
         """What is not there stays so; a folder is gone with its last file."""

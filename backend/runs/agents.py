@@ -55,22 +55,38 @@ def note_progress(region: Region, message: Progress) -> bool:
 
 
 def keep_picture(region: Region, run_id: UUID, kind: PictureKind, picture: bytes) -> bool:
-    """Stores a picture of a run that is pending in this region, or was given up, so that its result may still come;
-    False, and nothing kept, for any other."""
+    """Stores a picture of a run that is pending in this region, was given up or begun anew, so that its result may
+    still come; False, and nothing kept, for any other."""
     pending = PendingRun.objects.filter(run_id=run_id, region=region)
     given_up = Run.objects.filter(run_id=run_id, region_id=region.pk, outcome=Outcome.MISSED)
-    scheduled_for = _slot_of(pending) or _slot_of(given_up)
+    has_row = _slot_of(pending) or _slot_of(given_up)
+    scheduled_for = has_row or _slot_of_first_try(region, run_id)
     if scheduled_for is None:
         return False
     name = picture_name(kind, run_id, scheduled_for)
     default_storage.delete(name)
     default_storage.save(name, ContentFile(picture))
     has = {_COLUMNS[kind]: True}
-    return bool(pending.update(**has) or given_up.update(**has))
+    return bool(pending.update(**has) or given_up.update(**has) or not has_row)
 
 
 def _slot_of(runs: "QuerySet[PendingRun] | QuerySet[Run]") -> datetime | None:
     return runs.values_list("scheduled_for", flat=True).first()
+
+
+def _slot_of_first_try(region: Region, run_id: UUID) -> datetime | None:
+    """That of a run whose second attempt was begun before its own result came."""
+    if Run.objects.filter(run_id=run_id).exists():
+        return None
+    second = {"first_run_id": run_id, "region_id": region.pk}
+    return _slot_of(PendingRun.objects.filter(**second)) or _slot_of(Run.objects.filter(**second))
+
+
+def pictures_kept(run_id: UUID, scheduled_for: datetime) -> dict[str, bool]:
+    """Which pictures of a run there are, by column: the storage is asked, for a run that has no row to say so."""
+    return {
+        column: default_storage.exists(picture_name(kind, run_id, scheduled_for)) for kind, column in _COLUMNS.items()
+    }
 
 
 def picture_name(kind: PictureKind, run_id: UUID, scheduled_for: datetime) -> str:

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db import IntegrityError, transaction
 
 from backend.fleet.models import Region
+from backend.runs.agents import pictures_kept
 from backend.runs.models import Outcome, PendingRun, Run, Trigger
 from backend.runs.reading import MissedRead, ResultRead
 from backend.runs.rows import Arrival, Slot
@@ -74,9 +75,12 @@ def settle(region: Region, claim: Claim, content: Content, *, now: datetime) -> 
         trigger=Trigger(trigger).value,
         first_run_id=mine.first_run_id if mine else None,
     )
-    has_screenshot, has_film = (mine.has_screenshot, mine.has_film) if mine else (False, False)
-    arrival = Arrival(received_at=now, late=True, has_screenshot=has_screenshot, has_film=has_film)
-    return _replace(Ended(slot, arrival, content))
+    pictures = (
+        {"has_screenshot": mine.has_screenshot, "has_film": mine.has_film}
+        if mine
+        else pictures_kept(claim.run_id, claim.scheduled_for)
+    )
+    return _replace(Ended(slot, Arrival(received_at=now, late=True, **pictures), content))
 
 
 def _trigger_of_later(stored: list[Run], monitor: Monitor, region: Region, claim: Claim) -> str | None:

@@ -15,6 +15,7 @@ from backend.fleet.credentials import TOKEN_KIND
 from backend.fleet.models import Agent
 from backend.runs.agents import has_picture, open_picture, picture_name
 from backend.runs.ingest import ingest
+from backend.runs.leases import sweep
 from backend.runs.models import DeadLetter, PendingRun, Run
 from backend.runs.tests.factories import Fleet, give_up, make_fleet, make_monitors, make_pending, token_of
 from backend.runs.tests.results import line_of
@@ -269,6 +270,32 @@ def test_a_picture_of_a_run_that_was_given_up_is_kept_for_its_late_result(
     run = Run.objects.get()
     assert (run.outcome, run.late) == ("measured", True)
     assert [known for known in PictureKind if has_picture(run, known)] == [kind]
+    assert agent.put(path, JPEG, content_type="image/jpeg").status_code == 404
+
+
+def _begin_anew(first: PendingRun) -> None:
+    first.published_at, first.lease_until, first.agent = timezone.now(), timezone.now(), "agent-1"
+    first.save()
+    assert sweep(timezone.now()).retried == 1
+
+
+@pytest.mark.parametrize("kind", PictureKind)
+@pytest.mark.parametrize("comes_before", [True, False])
+def test_a_picture_of_a_run_that_was_begun_anew_is_kept_for_its_late_result(
+    agent: Client, fleet: Fleet, pending: PendingRun, kind: PictureKind, comes_before: bool
+) -> None:
+    line, path = line_of(pending), routes.PICTURE_PATH.format(kind=kind, run_id=pending.run_id)
+    if comes_before:
+        assert agent.put(path, JPEG, content_type="image/jpeg").status_code == 204
+        pending.refresh_from_db()
+    _begin_anew(pending)
+    stranger = Client(headers={"authorization": f"Bearer {token_of('us')}"})
+    assert stranger.put(path, JPEG, content_type="image/jpeg").status_code == 404
+    if not comes_before:
+        assert agent.put(path, JPEG, content_type="image/jpeg").status_code == 204
+    assert ingest(fleet.region, [line, line_of(PendingRun.objects.get())], now=timezone.now()) == ["stored"] * 2
+    first, second = Run.objects.order_by("attempt")
+    assert [[known for known in PictureKind if has_picture(run, known)] for run in (first, second)] == [[kind], []]
     assert agent.put(path, JPEG, content_type="image/jpeg").status_code == 404
 
 

@@ -116,6 +116,16 @@ def test_a_picture_that_is_gone_is_not_found(world: World, client: Client, bucke
     assert client.get(reverse("web:run_screenshot", args=[run.run_id])).status_code == HTTPStatus.NOT_FOUND
 
 
+@pytest.mark.usefixtures("bucket")
+def test_whether_a_picture_is_there_is_said_of_its_whole_name() -> None:
+    name = picture_name(PictureKind.FILM, uuid4(), NOW)
+    assert not default_storage.exists(name)
+    default_storage.save(f"{name}-more", ContentFile(JPEG))
+    assert not default_storage.exists(name)
+    default_storage.save(name, ContentFile(JPEG))
+    assert default_storage.exists(name)
+
+
 def test_an_agent_keeps_what_a_bucket_that_is_away_did_not_take(world: World, bucket: Bucket) -> None:
     run = world.pending("page")
     token = rotate_token(actor=None, region=run.region).token
