@@ -43,7 +43,8 @@ WITH chosen AS (
             ORDER BY scheduled_for DESC LIMIT 1
         ) run
 )
-SELECT chosen.monitor_id, chosen.at, seen.run_id, seen.host, seen.certificate_not_after
+SELECT chosen.monitor_id, chosen.at, seen.run_id, seen.host, seen.certificate_not_before,
+    seen.certificate_not_after
 FROM chosen JOIN runs_connection seen USING (run_id, scheduled_for)
 WHERE seen.certificate_not_after IS NOT NULL AND seen.scheduled_for >= %(since)s AND seen.scheduled_for < %(until)s
 ORDER BY chosen.monitor_id, chosen.at
@@ -115,7 +116,7 @@ def certificates(spec: RuleSpec, past: Past) -> Tried:
     rows = fetch(_CERTIFICATES, past.parameters() | {"look": _LOOK})
     seen: dict[int, dict[datetime, list[Shown]]] = defaultdict(lambda: defaultdict(list))
     for monitor_id, at, *shown in rows:
-        seen[monitor_id][at].append((shown[0], shown[1], shown[2]))
+        seen[monitor_id][at].append(Shown(*shown))
     turns = [turn for monitor in past.monitors for turn in _ending(spec, monitor, seen[monitor.pk], past)]
     return Tried(turns=turns, runs=len({row[2] for row in rows}))
 
@@ -127,7 +128,7 @@ def _ending(spec: RuleSpec, monitor: Monitor, seen: Mapping[datetime, Sequence[S
         shown = ends_first(seen.get(at, ()), kind=monitor.kind, host=host)
         if shown is not None:
             for evaluator in judge.certificates():
-                evaluator.show("", Reading(to_us(at), to_us(shown[2]), shown[1], shown[0].hex))
+                evaluator.show("", Reading.of(shown, at_us=to_us(at)))
         at = min(at + _LOOK, past.until)
         yield from _turns(judge.look(to_us(at)), monitor)
 

@@ -20,6 +20,7 @@ from django.utils import timezone
 from backend.alerts.blind_agents import Blindnesses, blindnesses, look_around, tells_of_agents
 from backend.alerts.enrolment import enrol
 from backend.alerts.incidents import apply_all
+from backend.alerts.judgement.certificates import Shown
 from backend.alerts.judgement.samples import Memory, Sample
 from backend.alerts.looks import Look, Sight, awaited, marks
 from backend.alerts.reading import Due, confirmations, due, read, remember, sample_of, streams_of
@@ -51,7 +52,7 @@ CONFIRMATIONS_AT_ONCE = 10
 RECHECKS_RESERVE = 5
 
 _CERTIFICATES = """
-SELECT run_id, host, certificate_not_after FROM runs_connection
+SELECT run_id, host, certificate_not_before, certificate_not_after FROM runs_connection
 WHERE run_id = ANY(%(runs)s::uuid[]) AND certificate_not_after IS NOT NULL
     AND scheduled_for >= %(first)s AND scheduled_for <= %(last)s
 """
@@ -176,9 +177,9 @@ def _show_certificates(looks: Sequence[Look], now: datetime) -> None:
     if not wanted:
         return
     parameters = {"runs": array(wanted), "first": now - timedelta(days=1), "last": now}
-    seen: dict[int, list[tuple[UUID, str, datetime]]] = defaultdict(list)
-    for run_id, host, ends in fetch(_CERTIFICATES, parameters):
-        seen[wanted[run_id].row.monitor_id].append((run_id, host, ends))
+    seen: dict[int, list[Shown]] = defaultdict(list)
+    for shown in map(Shown._make, fetch(_CERTIFICATES, parameters)):
+        seen[wanted[shown.run_id].row.monitor_id].append(shown)
     for look in looks:
         if look.row.monitor_id in seen:
             look.show(seen[look.row.monitor_id])

@@ -128,13 +128,13 @@ class Look:
         """Certificates of those runs."""
         regions, by_region = self._telling, defaultdict(list)
         for one in seen:
-            by_region[regions[one[0]]].append(one)
+            by_region[regions[one.run_id]].append(one)
         for region, shown in by_region.items():
             found = ends_first(shown, kind=self.row.kind, host=urlsplit(self.row.url).hostname)
             if found is not None:
                 self._certificates_us[region] = self._now_us
                 for evaluator in self._judge.certificates():
-                    evaluator.show(region, Reading(self._now_us, to_us(found[2]), found[1], found[0].hex))
+                    evaluator.show(region, Reading.of(found, at_us=self._now_us))
 
     @property
     def _telling(self) -> dict[UUID, str]:

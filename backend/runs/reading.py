@@ -44,6 +44,7 @@ class TimingRead(_Read):
 
 class CertificateRead(_Read):
     issuer: str
+    not_before: Instant
     not_after: Instant
     sha256: str
 

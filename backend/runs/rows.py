@@ -48,7 +48,7 @@ _MEASURED = tuple(RUN_COLUMNS[RUN_COLUMNS.index("clock") :].split(", "))
 CONNECTION_COLUMNS = (
     "run_id, scheduled_for, monitor_id, region_id, number, host, port, address, protocol, dns_us, connect_us, tls_us, "
     "rtt_us, tls_round_trips, tls_version, cipher, resumed, certificate_sha256, certificate_issuer, "
-    "certificate_not_after, certificate_error, received_bytes, requests, preconnected"
+    "certificate_not_before, certificate_not_after, certificate_error, received_bytes, requests, preconnected"
 )
 # The same four.
 LEG_COLUMNS = (
@@ -119,6 +119,7 @@ def connection_values(connection: ConnectionRead, *, timed: bool = True) -> Row:
         connection.resumed,
         text(certificate.sha256) if certificate else None,
         text(certificate.issuer) if certificate else None,
+        certificate.not_before if certificate else None,
         certificate.not_after if certificate else None,
         text(connection.certificate_error),
         connection.received_bytes,

@@ -206,7 +206,9 @@ def _finding(params: Mapping[str, Any]) -> str:
 
 def _certificate(params: Mapping[str, Any]) -> str:
     days = "1 day" if params["warn_days"] == 1 else f"{params['warn_days']} days"
-    return f"The certificate ends within {days}, critical within {params['critical_days']}"
+    critical = params["critical_days"]
+    least = "or a quarter of its life where that is less"
+    return f"The certificate ends within {days}, {least}; critical within {critical}, or an eighth"
 
 
 _WORDS: dict[str, Callable[[Mapping[str, Any]], str]] = {

@@ -8,22 +8,39 @@ from uuid import UUID
 
 from backend.alerts.judgement.samples import Memory, Sample, Standing, forget_others, newest_us
 from backend.alerts.states import State
+from backend.instants import to_us
 
 DAY_US = 86_400_000_000
 # What a region saw so long before another says nothing of today: it is not measured any more, or sees no certificate.
 _OLD_US = 2 * DAY_US
 
 
+# A certificate that lives six days always ends within fourteen. ACME clients renew with a third of the life left, or of
+# lives of less than ten days with half of it: with less than so much of it left nobody has.
+_WARN_PART, _CRITICAL_PART = 4, 8
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaysLeft:
-    """Fewer days than `warn` is degraded, fewer than `critical` failing."""
+    """Fewer days than `warn` is degraded, fewer than `critical` failing; fewer still where so many are much of the
+    certificate's whole life."""
 
     warn: int
     critical: int
 
+    def limit_us(self, state: State, lifetime_us: int | None) -> int:
+        """How long before its end a certificate is in that state."""
+        days, part = (self.critical, _CRITICAL_PART) if state is State.FAILING else (self.warn, _WARN_PART)
+        return days * DAY_US if lifetime_us is None else min(days * DAY_US, lifetime_us // part)
 
-# The run that saw a certificate, the host that showed it, and when it ends.
-Shown = tuple[UUID, str, datetime]
+
+class Shown(NamedTuple):
+    """The run that saw a certificate, the host that showed it, and its life; runs of older versions tell no begin."""
+
+    run_id: UUID
+    host: str
+    begins: datetime | None
+    ends: datetime
 
 
 def ends_first(seen: Sequence[Shown], *, kind: str, host: str | None) -> Shown | None:
@@ -31,8 +48,8 @@ def ends_first(seen: Sequence[Shown], *, kind: str, host: str | None) -> Shown |
 
     Third parties' are not the site's to renew.
     """
-    own = [one for one in seen if one[1] == host] or (list(seen) if kind == "probe" else [])
-    return min(own, key=lambda one: one[2], default=None)
+    own = [one for one in seen if one.host == host] or (list(seen) if kind == "probe" else [])
+    return min(own, key=lambda one: one.ends, default=None)
 
 
 class Reading(NamedTuple):
@@ -42,6 +59,13 @@ class Reading(NamedTuple):
     ends_us: int
     host: str
     run: str
+    lifetime_us: int | None = None
+
+    @classmethod
+    def of(cls, shown: Shown, *, at_us: int) -> "Reading":
+        ends_us = to_us(shown.ends)
+        lifetime_us = None if shown.begins is None else ends_us - to_us(shown.begins)
+        return cls(at_us, ends_us, shown.host, shown.run_id.hex, lifetime_us)
 
 
 class CertificateEnds:
@@ -72,15 +96,13 @@ class CertificateEnds:
         fresh = [reading for reading in self._seen.values() if reading.at_us >= oldest_us]
         if not fresh:
             return Standing(state=current, since_us=now_us, firm=False)
-        first = min(fresh, key=lambda reading: (reading.ends_us, reading.host))
-        left_us = first.ends_us - now_us
-        if left_us > self._limit.warn * DAY_US:
+        state, first = self._worst(fresh, now_us)
+        if first is None:
             return Standing(state=State.OK, since_us=now_us)
-        state = State.FAILING if left_us <= self._limit.critical * DAY_US else State.DEGRADED
-        days = self._limit.critical if state is State.FAILING else self._limit.warn
+        left_us = first.ends_us - now_us
         return Standing(
             state=state,
-            since_us=first.ends_us - days * DAY_US,
+            since_us=first.ends_us - self._limit.limit_us(state, first.lifetime_us),
             after=first.run,
             facts={
                 "host": first.host,
@@ -89,3 +111,11 @@ class CertificateEnds:
                 "expired": left_us <= 0,
             },
         )
+
+    def _worst(self, fresh: Sequence[Reading], now_us: int) -> tuple[State, Reading | None]:
+        """The worst state that any is in, and which of these ends first."""
+        for state in (State.FAILING, State.DEGRADED):
+            late = [one for one in fresh if one.ends_us - now_us <= self._limit.limit_us(state, one.lifetime_us)]
+            if late:
+                return state, min(late, key=lambda one: (one.ends_us, one.host))
+        return State.OK, None

@@ -22,10 +22,10 @@ def days_pass(world: World, days: float) -> None:
     world.judge()
 
 
-def ending_in(days: float, *, remind_every_s: int | None = 86_400) -> World:
+def ending_in(days: float, *, remind_every_s: int | None = 86_400, lifetime: timedelta | None = None) -> World:
     world = make_world("fra", rules=["certificate"])
     Rule.objects.update(remind_every_s=remind_every_s)
-    show(world, world.now + timedelta(seconds=1), ("shop.example", days * DAY))
+    show(world, world.now + timedelta(seconds=1), ("shop.example", days * DAY), lifetime=lifetime)
     world.minute("-")
     return world
 
@@ -38,6 +38,14 @@ def test_reminders_of_a_certificate_count_the_days_that_are_left_by_then() -> No
     assert "ends in 14 days" in before
     assert "ends in 10 days" in after
     assert after == f"Reminder: {only_incident().title}"
+
+
+@pytest.mark.parametrize(("days", "expected"), [(6.5, []), (3.3, []), (1.6, ["opened"]), (0.7, ["opened"])])
+def test_a_certificate_that_lives_for_six_days_is_told_of_only_once_its_renewal_is_late(
+    days: float, expected: list[str]
+) -> None:
+    ending_in(days, lifetime=6.6 * DAY)
+    assert told() == expected
 
 
 def test_a_certificate_that_has_ended_is_not_said_to_end() -> None:

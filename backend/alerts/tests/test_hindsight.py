@@ -23,7 +23,13 @@ def tried(world: World, kind: str, *, delay_s: int = 0, **params: object) -> Pre
     )
 
 
-def show(world: World, at: datetime, *ends: tuple[str, timedelta], monitor: Monitor | None = None) -> None:
+def show(
+    world: World,
+    at: datetime,
+    *ends: tuple[str, timedelta],
+    monitor: Monitor | None = None,
+    lifetime: timedelta | None = None,
+) -> None:
     """A run that saw these hosts' certificates, which end so long after now."""
     run = put_run(monitor or world.monitor, world.regions[0], at, ".")
     Connection.objects.bulk_create(
@@ -35,10 +41,19 @@ def show(world: World, at: datetime, *ends: tuple[str, timedelta], monitor: Moni
             region_id=run.region_id,
             host=host,
             port=443,
+            certificate_not_before=None if lifetime is None else world.now + left - lifetime,
             certificate_not_after=world.now + left,
         )
         for number, (host, left) in enumerate(ends)
     )
+
+
+def test_certificates_that_live_for_six_days_would_have_told_nothing() -> None:
+    world = make_world("fra")
+    host = world.monitor.url.split("/")[2]
+    for days in range(6, 0, -1):
+        show(world, world.now - days * DAY, (host, (4 - days % 2 - days) * DAY), lifetime=6 * DAY)
+    assert tried(world, "certificate").alerts == 0
 
 
 def test_a_certificate_that_was_renewed_late_would_have_told_once() -> None:

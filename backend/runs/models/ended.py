@@ -127,6 +127,7 @@ class Connection(models.Model):
     resumed = models.BooleanField(null=True)
     certificate_sha256 = models.TextField(null=True)
     certificate_issuer = models.TextField(null=True)
+    certificate_not_before = models.DateTimeField(null=True)
     certificate_not_after = models.DateTimeField(null=True)
     certificate_error = models.TextField(null=True)
     received_bytes = models.BigIntegerField(null=True)

@@ -19,8 +19,9 @@ from workers.measurement.verify_codes import EXPIRED, NOT_YET_VALID, WEAK, WRONG
 
 # Browsers and the CA/Browser Forum's baseline (6.1.5) refuse shorter ones.
 MIN_RSA_BITS = 2048
-# Renewal is due with a third of the life left, as ACME clients do it; from two weeks on somebody must act.
-RENEWAL_SHARE = 3
+# Renewal is due with a third of the life left, as ACME clients do it, who look once or twice a day; from two weeks on
+# somebody must act.
+RENEWAL_SHARE, LOOKED_EVERY = 3, timedelta(days=1)
 SOON = timedelta(days=14)
 _TOLD_NAMES = 5
 _TOLD_CERTIFICATES = 6
@@ -85,7 +86,8 @@ def expiring(case: Case) -> Verdicts:
 def _urgency(leaf: ChainCertificate, now: datetime) -> Severity | None:
     """None where there is time enough, and where it is over."""
     left = leaf.not_after - now
-    if not timedelta() <= left < (leaf.not_after - leaf.not_before) / RENEWAL_SHARE:
+    due = (leaf.not_after - leaf.not_before) / RENEWAL_SHARE
+    if not timedelta() <= left < due - LOOKED_EVERY:
         return None
     return Severity.HIGH if left < SOON else Severity.MEDIUM
 

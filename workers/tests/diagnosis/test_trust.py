@@ -84,17 +84,20 @@ def test_a_leaf_of_tomorrow_is_not_yet_valid() -> None:
 @pytest.mark.parametrize(
     ("begins", "ends", "severity"),
     [
-        (-60.1, 29.9, Severity.MEDIUM),
+        (-61.1, 28.9, Severity.MEDIUM),
+        (-60.9, 29.1, None),
         (-59, 31, None),
         (-77, 13, Severity.HIGH),
         (-76, 14, Severity.MEDIUM),
-        (-4.1, 1.9, Severity.HIGH),
+        (-5.1, 0.9, Severity.HIGH),
+        (-4.1, 1.9, None),
         (-3.9, 2.1, None),
         (-365, 30, Severity.MEDIUM),
         (-200, 190, None),
     ],
 )
 def test_renewal_is_due_with_a_third_of_the_life_left(begins: float, ends: float, severity: Severity | None) -> None:
+    """And a day for clients that look once a day whether it is."""
     found = finding(FindingId.TLS_CERT_EXPIRING, sent(leaf(begins, ends), INTERMEDIATE))
     assert (None if found is None else found.severity) is severity
 

@@ -74,6 +74,42 @@ def test_a_certificate_is_told_of_before_it_ends(days: float, state: str) -> Non
     assert found.state is State.OK or found.facts["expired"] is (days < 0)
 
 
+@pytest.mark.parametrize(
+    ("lifetime", "left", "state"),
+    [
+        (6.6, 6.5, "ok"),
+        (6.6, 3.3, "ok"),
+        (6.6, 1.6, "degraded"),
+        (6.6, 0.8, "failing"),
+        (6.6, -1, "failing"),
+        (47, 13.9, "ok"),
+        (47, 11.7, "degraded"),
+        (47, 2.9, "failing"),
+        (90, 13.9, "degraded"),
+        (398, 14.1, "ok"),
+    ],
+)
+def test_a_certificate_that_lives_for_days_is_told_of_once_it_should_have_been_renewed(
+    lifetime: float, left: float, state: str
+) -> None:
+    """One of six days always ends within fourteen."""
+    rule = CertificateEnds({}, DaysLeft(warn=14, critical=3))
+    reading = Reading(0, round(left * DAY_US), "shop.example", "r", round(lifetime * DAY_US))
+    rule.show("fra", reading)
+    found = CertificateEnds(rule.memory(), DaysLeft(warn=14, critical=3)).standing(State.OK, 0)
+    assert found.state == State(state)
+    assert found.since_us <= 0
+
+
+def test_of_several_certificates_the_one_that_is_late_is_told_and_not_the_one_that_ends_first() -> None:
+    rule = CertificateEnds({}, DaysLeft(warn=14, critical=3))
+    rule.show("fra", Reading(0, 5 * DAY_US, "short.example", "r", 6 * DAY_US))
+    rule.show("sin", Reading(0, 13 * DAY_US, "long.example", "r", 398 * DAY_US))
+    found = rule.standing(State.OK, 0)
+    assert (found.state, found.facts["host"]) == (State.DEGRADED, "long.example")
+    assert found.since_us == -DAY_US
+
+
 def test_a_certificate_counts_in_every_region_that_saw_one_lately() -> None:
     rule = CertificateEnds({}, DaysLeft(warn=14, critical=3))
     rule.show("fra", Reading(0, 80 * DAY_US, "shop.example", "r"))
