@@ -4,14 +4,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from backend.alerts.parameters import KINDS, days_left
+from backend.alerts.states import State
+from backend.instants import to_us
 from backend.runs.queries import HostCosts
 from backend.sites.models import Host, HostRole
 from backend.web.overview import Word
 from backend.web.phrases import listed
 from backend.web.waterfall.text import printable
 
-# Let's Encrypt renews with 30 days left: with fewer than 14 something is wrong.
-CERTIFICATE_DAYS = 14
+# As the alert's rule has it, unless somebody set another limit there.
+_LIMIT = days_left(KINDS["certificate"].defaults)
 _ORDER = [HostRole.ORIGIN, HostRole.CDN, HostRole.OWN, HostRole.THIRD_PARTY]
 _NAMES = {
     HostRole.ORIGIN: ("origin", "origins"),
@@ -28,6 +31,7 @@ class HostRow:
     host: Host
     costs: HostCosts | None
     certificate_days: int | None
+    certificate_ends: bool
 
     @property
     def role(self) -> HostRole:
@@ -37,10 +41,6 @@ class HostRow:
     def reused_percent(self) -> int | None:
         share = None if self.costs is None else self.costs.reused_share
         return None if share is None else round(100 * share)
-
-    @property
-    def certificate_ends(self) -> bool:
-        return self.certificate_days is not None and self.certificate_days < CERTIFICATE_DAYS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,8 +67,12 @@ def hosts_of(hosts: Sequence[Host], costs: Sequence[HostCosts], now: datetime) -
 
 
 def _row(host: Host, costs: HostCosts | None, now: datetime) -> HostRow:
-    not_after = None if costs is None else costs.certificate_not_after
-    return HostRow(host=host, costs=costs, certificate_days=None if not_after is None else (not_after - now).days)
+    begins, ends = (None, None) if costs is None else (costs.certificate_not_before, costs.certificate_not_after)
+    if ends is None:
+        return HostRow(host=host, costs=costs, certificate_days=None, certificate_ends=False)
+    lifetime_us = None if begins is None else to_us(ends) - to_us(begins)
+    is_late = to_us(ends) - to_us(now) <= _LIMIT.limit_us(State.DEGRADED, lifetime_us)
+    return HostRow(host=host, costs=costs, certificate_days=(ends - now).days, certificate_ends=is_late)
 
 
 def _title(rows: Sequence[HostRow]) -> str:

@@ -27,6 +27,8 @@ SELECT c.host, count(DISTINCT c.run_id), count(*), count(*) FILTER (WHERE c.requ
     percentile_disc(0.5) WITHIN GROUP (ORDER BY c.dns_us), percentile_disc(0.5) WITHIN GROUP (ORDER BY c.connect_us),
     percentile_disc(0.5) WITHIN GROUP (ORDER BY c.tls_us), mode() WITHIN GROUP (ORDER BY c.protocol),
     mode() WITHIN GROUP (ORDER BY c.tls_version),
+    (array_agg(c.certificate_not_before ORDER BY c.scheduled_for DESC)
+        FILTER (WHERE c.certificate_not_after IS NOT NULL))[1],
     (array_agg(c.certificate_not_after ORDER BY c.scheduled_for DESC)
         FILTER (WHERE c.certificate_not_after IS NOT NULL))[1]
 FROM run JOIN runs_connection c ON c.run_id = run.run_id AND c.scheduled_for = run.scheduled_for
@@ -51,6 +53,7 @@ class HostCosts:
     tls_us: int | None
     protocol: str | None
     tls_version: str | None
+    certificate_not_before: datetime | None
     certificate_not_after: datetime | None
 
     @property

@@ -97,6 +97,14 @@ def test_a_certificate_that_ends_soon_is_said_first(days: int, sentence: str) ->
     assert hosts.rows[0].reused_percent == 75
 
 
+@pytest.mark.parametrize(("days", "level"), [(5, "info"), (1.4, "warn")])
+def test_a_certificate_that_lives_for_six_days_ends_soon_once_its_renewal_is_late(days: float, level: str) -> None:
+    host, ends = Host(name="cdn.shop.example", proposed="cdn"), NOW + timedelta(days=days)
+    life = {"certificate_not_before": ends - timedelta(days=6), "certificate_not_after": ends}
+    hosts = hosts_of([host], [costs("cdn.shop.example", **life)], NOW)
+    assert (hosts.verdict.level, hosts.rows[0].certificate_ends) == (level, level == "warn")
+
+
 def test_connections_that_carried_nothing_take_no_request_from_those_that_found_one_open() -> None:
     host = Host(name="cdn.shop.example", proposed="cdn")
     hosts = hosts_of([host], [costs("cdn.shop.example", connections=6, used=1, requests=9)], NOW)
