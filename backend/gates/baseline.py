@@ -142,8 +142,16 @@ def _is_as_now(run: GateRun, monitor: Monitor, versions: Collection[int]) -> boo
 def _warnings(spans: Sequence[tuple[datetime, datetime]], dropped: int) -> tuple[str, ...]:
     if not dropped:
         return ()
-    lasted = sum(((until - since) for since, until in spans), timedelta(0))
-    minutes = max(1, round(lasted.total_seconds() / 60))
+    minutes = max(1, round(_lasted(spans).total_seconds() / 60))
     incidents = "an incident" if len(spans) == 1 else f"{len(spans)} incidents"
     runs = "run was" if dropped == 1 else "runs were"
     return (f"The baseline overlaps {incidents} for {minutes:,} min; {dropped:,} {runs} left out.",)
+
+
+def _lasted(spans: Sequence[tuple[datetime, datetime]]) -> timedelta:
+    """How long all together lasted, those at one time once."""
+    lasted, ended = timedelta(0), datetime.min.replace(tzinfo=UTC)
+    for since, until in sorted(spans):
+        lasted += max(until - max(since, ended), timedelta(0))
+        ended = max(ended, until)
+    return lasted

@@ -179,6 +179,17 @@ def test_what_was_measured_during_an_incident_is_left_out_and_said(world: World)
     assert gate.warnings == ["The baseline overlaps an incident for 60 min; 36 runs were left out."]
 
 
+def test_incidents_at_one_time_disturb_no_longer_than_they_lasted_together(world: World) -> None:
+    """One hour and, from half of it on, another."""
+    world.history()
+    now = timezone.now()
+    make_incident(world, since=now - 2 * HOUR, until=now - HOUR)
+    make_incident(world, since=now - 1.5 * HOUR, until=now - 0.5 * HOUR, cause="cdn")
+    make_incident(world, since=now - 1.9 * HOUR, until=now - 1.8 * HOUR, cause="availability")
+    (warning,) = world.play(world.ask()).warnings
+    assert warning == "The baseline overlaps 3 incidents for 90 min; 54 runs were left out."
+
+
 def test_a_baseline_that_lies_within_an_incident_is_an_error(world: World) -> None:
     world.history()
     make_incident(world, since=timezone.now() - 5 * HOUR)
