@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, pi
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from backend.analysis.noise import Floats, median
 MAX_FAILED_PART = 0.3
 # What an estimate by medians loses against one by means.
 LOSS = 1.1**2
+# Beside history that scatters far less, the median of all differences is that of the fresh runs, which loses so much.
+_LOSS_OF_RESTLESS = pi / 2
 # All pairs of so many values are looked at one by one; of a longer history evenly chosen ones.
 _MAX_PAIRED = 2_000
 
@@ -119,19 +121,20 @@ def _estimate(both: Sides, noise: Noise, shifts: Sequence[float], others: Sequen
     """`others` is what one run's variance is divided by on the other side, by region, `batches` how often it counts."""
     count = len(shifts)
     squares = LOSS * noise.run_sds**2
-    restless, restless_freedom = restless_variance(noise, both.fresh)
+    more, restless_freedom = restless_variance(noise, both.fresh)
+    restless = _LOSS_OF_RESTLESS * more
     sizes = np.array([values.size for values in both.fresh])
-    fresh = float((squares + LOSS * restless).sum()) / count**2
+    fresh = float((squares + restless).sum()) / count**2
     history = float((squares * others).sum()) / count**2
     usual = float((squares / sizes).sum()) / count**2 + history
-    beyond = float((LOSS * restless / sizes).sum()) / count**2
+    beyond = float((restless / sizes).sum()) / count**2
     runs = usual + beyond
     whole_batch = noise.batch_variance * batches
     together = noise.shared + (1 - noise.shared) / count
     batch = whole_batch * together
     hidden = unseen_variance(noise, both.fresh) * batches
     doubt = 2 * usual**2 / noise.run_freedom + 2 * beyond**2 / restless_freedom + 2 * batch**2 / noise.batch_freedom
-    alone = squares * (1 / sizes + others) + LOSS * restless / sizes + whole_batch
+    alone = squares * (1 / sizes + others) + restless / sizes + whole_batch
     return Estimate(
         shift=float(np.mean(shifts)),
         variance=runs + batch,
