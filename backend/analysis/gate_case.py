@@ -76,9 +76,14 @@ class Case:
         """The metric itself at a shift."""
         return (self.base + self.offset) * exp(shift) - self.offset
 
+    def part_of(self, part: float) -> float:
+        """A part of the value with what is added to it, as one of the value alone; of nothing, as one of what a value
+        counts as at least."""
+        return part * (self.base + self.offset) / (self.base if self.base > 0 else self.offset)
+
     def pct_at(self, shift: float) -> float:
-        """The change in per cent; from nothing, of what a value counts as at least."""
-        return 100 * (self.value_at(shift) - self.base) / (self.base if self.base > 0 else self.offset)
+        """The change in per cent."""
+        return 100 * self.part_of(expm1(shift))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,9 +159,9 @@ def found_of(case: Case, quantiles: Quantiles, verdict: Verdict) -> Found:
         before=Side(runs=case.both.before, typical=case.base) if is_change else None,
         after=Side(runs=case.both.after, typical=value.value),
         failed=case.both.failed,
-        robust_cv=expm1(float(np.mean(noise.run_sds**2))) ** 0.5,
-        batch_sd=noise.batch_variance**0.5,
-        smallest_detectable_pct=100 * expm1(case.too_high(quantiles.low)),
+        robust_cv=case.part_of(expm1(float(np.mean(noise.run_sds**2))) ** 0.5),
+        batch_sd=case.part_of(noise.batch_variance**0.5),
+        smallest_detectable_pct=case.pct_at(case.too_high(quantiles.low)),
         extra_runs_to_decide=_extra_runs(case, quantiles) if verdict is Verdict.INCONCLUSIVE else 0,
         regions=_regions(case, quantiles) if is_change else (),
         left_out=case.both.left_out,

@@ -208,6 +208,18 @@ def test_what_is_added_to_a_short_phase_before_its_logarithm_is_in_no_number_tha
     assert found.limit_pct == pytest.approx(10)
 
 
+def test_how_much_a_short_phase_scatters_and_what_can_be_told_of_it_are_parts_of_the_phase_itself() -> None:
+    """Of 2 ms a twentieth is 0.1, although it is the logarithm of 3 ms that is taken."""
+    found = judged(compare(2, 2.2, rule=Rule(metric="tls_ms", max_change_pct=10))).found
+    assert found is not None
+    assert found.before is not None
+    assert found.pct is not None
+    assert found.robust_cv == pytest.approx(0.05, rel=0.2)
+    # As far as the lower bound lies below the change, of 3 ms; told is its part of 2.
+    low, changed = (1 + pct / 150 for pct in (found.pct.low, found.pct.value))
+    assert 1.5 * (changed / low - 1) == pytest.approx(found.smallest_detectable_pct / 100, rel=0.001)
+
+
 def test_of_what_took_no_time_the_change_is_told_in_parts_of_what_counts_as_nothing() -> None:
     """A lookup of 0 ms counts as one of a millisecond, and not as nothing at all."""
     rule = Rule(metric="dns_ms", max_change_pct=10, min_change=5)
