@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from workers.diagnosis.gaps import Ruler
-from workers.diagnosis.slow_start import coming_us, further_flights, line_rate, needed_us, rounds
+from workers.diagnosis.probe.gaps import Ruler
+from workers.diagnosis.probe.slow_start import coming_us, further_flights, line_rate, needed_us, rounds
 
 sizes, trips = st.integers(1, 10_000_000), st.integers(0, 500_000)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.diagnosis.case import Case
-from workers.diagnosis.weighing import LEAST_SEEN, Sure, is_late, is_short, weigh
+from workers.diagnosis.probe.weighing import LEAST_SEEN, Sure, is_late, is_short, weigh
 from workers.measurement.evidence import Depth, ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, FindingId, NotJudged, NotJudgedReason
 
