@@ -44,10 +44,11 @@ class Sites:
 
 @pytest.fixture
 def sites(tmp_path: Path) -> Iterator[Sites]:
-    """Both sites of an installation of this test's own."""
-    (tmp_path / "deploy").mkdir()
-    (tmp_path / "deploy" / "demo").symlink_to(CODE / "deploy" / "demo")
-    places = Places(code=tmp_path)
+    """Both sites of an installation of this test's own, in a folder with a name as people give them."""
+    code = tmp_path / "my checkout; 1"
+    (code / "deploy").mkdir(parents=True)
+    (code / "deploy" / "demo").symlink_to(CODE / "deploy" / "demo")
+    places = Places(code=code)
     make_state(places)
     # Ports by chance: those that an installation would choose, the next test would choose as well.
     settings = replace(settle(places.settings), shop_port=free_port(), cdn_port=free_port())
