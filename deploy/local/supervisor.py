@@ -91,7 +91,7 @@ class Supervisor:
                 self._rotate_logs()
         except _Stop:
             fault = None
-        except StepError as error:
+        except (StepError, OSError) as error:
             fault = str(error)
         self._tell(Phase.STOPPING)
         self._stop_all()
@@ -132,7 +132,7 @@ class Supervisor:
             self._plan_restart(child)
         for child in self._children:
             if child.restart_at is not None and child.restart_at <= monotonic() and child.process is None:
-                self._spawn(child)
+                self._start_again(child)
                 changed.append(child)
         if changed and self.report.phase is Phase.RUNNING:
             self._tell(Phase.RUNNING)
@@ -161,9 +161,19 @@ class Supervisor:
             return
         if monotonic() - child.started_at > STEADY_S:
             child.backoff_s = 1.0
+        self._put_off(child, f"ended ({exit_words(code)})")
+
+    def _start_again(self, child: _Child) -> None:
+        """What the machine lacks for a start it may have for the next."""
+        try:
+            self._spawn(child)
+        except OSError as error:
+            self._put_off(child, f"cannot be started ({error})")
+
+    def _put_off(self, child: _Child, why: str) -> None:
         child.restarts += 1
         child.restart_at = monotonic() + child.backoff_s
-        self._note(f"{child.service.name} ended ({exit_words(code)}); it starts again in {child.backoff_s:.0f} s")
+        self._note(f"{child.service.name} {why}; it starts again in {child.backoff_s:.0f} s")
         child.backoff_s = min(2 * child.backoff_s, MAX_BACKOFF_S)
 
     def _stop_all(self) -> None:

@@ -58,6 +58,29 @@ def test_a_service_that_keeps_dying_is_tried_less_and_less_often(tmp_path: Path)
         assert supervisor.status() is not None
 
 
+def test_a_service_that_cannot_be_started_now_is_tried_again_and_the_others_go_on(tmp_path: Path) -> None:
+    services = ({"name": "steady", "script": SLEEPS}, {"name": "mortal", "script": SLEEPS})
+    with running(tmp_path, *services) as supervisor:
+        supervisor.wait_for(Phase.RUNNING)
+        steady, log = supervisor.pid("steady"), tmp_path / "mortal.log"
+        log.unlink()
+        log.mkdir()
+        os.kill(supervisor.pid("mortal"), signal.SIGKILL)
+        wait_until(lambda: (said := supervisor.status()) and said.services[1].restarts >= 2, "a start that fails")
+        log.rmdir()
+        wait_until(lambda: (said := supervisor.status()) and said.healthy, "one that does not")
+        assert supervisor.pid("steady") == steady
+
+
+def test_a_machine_that_refuses_the_first_start_of_a_service_ends_the_start(tmp_path: Path) -> None:
+    (tmp_path / "unlucky.log").mkdir()
+    steady = {"name": "steady", "script": TELLS.format("steady"), "ready": "steady.ready"}
+    with running(tmp_path, steady, {"name": "unlucky", "script": SLEEPS}) as supervisor:
+        assert supervisor.process.wait(PATIENCE_S) == 1
+        assert "Is a directory" in str(supervisor.wait_for(Phase.FAILED).detail)
+    assert (tmp_path / "events").read_text().splitlines() == ["start steady", "stop steady"]
+
+
 def test_a_service_that_ends_before_it_is_ready_ends_the_start_with_its_last_words(tmp_path: Path) -> None:
     broken = {"name": "broken", "script": "echo no such table >&2; exit 4", "ready": "never"}
     with running(tmp_path, {"name": "steady", "script": SLEEPS}, broken) as supervisor:
