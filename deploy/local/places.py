@@ -61,6 +61,11 @@ class Places:
         return self.state / "supervisor.lock"
 
     @property
+    def up_lock(self) -> Path:
+        """Held by `./dev up`, also before there is a supervisor."""
+        return self.state / "up.lock"
+
+    @property
     def fleet(self) -> Path:
         """What the service said about its regions: tokens and broker accounts."""
         return self.state / "fleet.json"

@@ -34,7 +34,7 @@ def up(places: Places, *, port: int | None, with_demo: bool, foreground: bool) -
     if holder(places.lock):
         print("Already running.")
         return status(places)
-    with held(places.state / "up.lock", "Another ./dev up of this checkout is under way."):
+    with held(places.up_lock, "Another ./dev up of this checkout is under way."):
         supervisor = _set_up(places, port=port, with_demo=with_demo)
     return _attend(supervisor) if foreground else 0
 
@@ -61,8 +61,10 @@ def _set_up(places: Places, *, port: int | None, with_demo: bool) -> subprocess.
 
 
 def down(places: Places) -> int:
-    """Stops everything; the state stays. Raises StepError when something does not end."""
+    """Stops everything; the state stays. Raises StepError when something does not end, or has yet to begin."""
     if holder(places.lock) is None:
+        if (beginning := holder(places.up_lock)) is not None:
+            raise StepError(f"./dev up is under way (process {beginning}): interrupt it, or come again afterwards.")
         print("Nothing runs.")
         return 0
     with _step("stopping"):

@@ -79,9 +79,17 @@ def test_who_pulls_newer_code_is_told_that_the_older_one_runs_on(
 
 
 def test_two_starts_at_once_do_not_meddle(places: Places) -> None:
-    with held(places.state / "up.lock", ""), pytest.raises(StepError, match=r"Another \./dev up"):
+    with held(places.up_lock, ""), pytest.raises(StepError, match=r"Another \./dev up"):
         up.up(places, port=None, with_demo=True, foreground=False)
     assert not places.venv.exists()
+
+
+def test_what_begins_is_neither_stopped_nor_removed_as_if_it_were_nothing(places: Places) -> None:
+    with held(places.up_lock, "not expected"):
+        for end in (up.down, lambda places: up.reset(places, ask=False)):
+            with pytest.raises(StepError, match=rf"under way \(process {os.getpid()}\)"):
+                end(places)
+    assert places.logs.is_dir()
 
 
 def test_down_and_reset_of_nothing_are_no_fault(places: Places) -> None:
