@@ -73,6 +73,17 @@ def test_the_inputs_become_one_gate_and_its_verdict_the_jobs(tmp_path: Path) -> 
     assert (tmp_path / "firstbyte-gate.md").exists()
 
 
+def test_modules_of_the_repository_that_is_released_are_none_of_the_action_s(tmp_path: Path) -> None:
+    (tmp_path / "workers").mkdir()
+    for module in ("workers/__init__.py", "workers/cli.py", "argparse.py"):
+        (tmp_path / module).write_text("open('owned', 'w')\n")
+    with Stub([begun(), gate("done", "pass", 0)]) as stub:
+        done = run_gate(stub, tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert len(stub.asked) == 2
+    assert not (tmp_path / "owned").exists()
+
+
 def test_regions_may_stand_on_lines_of_their_own_as_rules_do(tmp_path: Path) -> None:
     with Stub([begun(), gate("done", "pass", 0)]) as stub:
         done = run_gate(stub, tmp_path, REGIONS="fra iad\n  sin\n")

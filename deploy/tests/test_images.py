@@ -75,8 +75,11 @@ def test_an_agent_s_container_has_the_command_line_in_whatever_folder(tmp_path: 
     )
     command.chmod(0o755)
     environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONDONTWRITEBYTECODE": "1"}
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "workers").mkdir(parents=True)
+    (elsewhere / "workers" / "__init__.py").touch()
     told = subprocess.run(
-        [command, "probe", "--help"], cwd="/", env=environment, capture_output=True, text=True, timeout=240
+        [command, "probe", "--help"], cwd=elsewhere, env=environment, capture_output=True, text=True, timeout=240
     )
     assert told.stdout.startswith("usage: firstbyte probe"), told.stderr
 
