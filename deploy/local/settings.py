@@ -69,7 +69,7 @@ def settle(path: Path, *, web_port: int | None = None) -> Settings:
 
 
 def read_settings(path: Path) -> Settings | None:
-    """The settings; None when there are none yet. Raises StepError that names what the file lacks."""
+    """The settings; None when there are none yet. Raises StepError that names what the file lacks or has wrong."""
     try:
         lines = path.read_text().splitlines()
     except FileNotFoundError:
@@ -82,8 +82,14 @@ def read_settings(path: Path) -> Settings | None:
         names = ", ".join(_PREFIX + name.upper() for name in lacking)
         raise StepError(f"{path} lacks {names}. Put it back, or start over with ./dev reset.")
     texts = {field.name: values[field.name.upper()] for field in fields(Settings)}
-    ports = {name: int(text) for name, text in texts.items() if name.endswith("_port")}
+    ports = {name: _port(path, name, text) for name, text in texts.items() if name.endswith("_port")}
     return Settings(**{**texts, **ports})  # type: ignore[arg-type]  # the fields' own names and types
+
+
+def _port(path: Path, name: str, text: str) -> int:
+    if not text.isdecimal() or not 1 <= int(text) <= 65535:
+        raise StepError(f"{path}: {_PREFIX}{name.upper()} must be a number from 1 to 65535.")
+    return int(text)
 
 
 def is_free(port: int) -> bool:

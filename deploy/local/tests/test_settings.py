@@ -1,4 +1,5 @@
 import os
+import re
 import socket
 import stat
 from collections.abc import Iterator
@@ -66,6 +67,15 @@ def test_a_file_that_lost_a_line_is_named_with_what_it_lacks(tmp_path: Path) -> 
     (tmp_path / "env").write_text("\n".join(line for line in lines if "FERNET_KEYS=" not in line))
     with pytest.raises(StepError, match="lacks FIRSTBYTE_FERNET_KEYS"):
         read_settings(tmp_path / "env")
+
+
+@pytest.mark.parametrize("port", ["eighty", "8811x", "0", "65536"])
+def test_a_file_with_a_port_that_is_none_is_named_with_the_line(tmp_path: Path, port: str) -> None:
+    path = tmp_path / "env"
+    settle(path)
+    path.write_text(re.sub(r"WEB_PORT=\d+", f"WEB_PORT={port}", path.read_text()))
+    with pytest.raises(StepError, match="env: FIRSTBYTE_WEB_PORT must be a number from 1 to 65535"):
+        read_settings(path)
 
 
 def test_before_the_first_start_there_are_no_settings(tmp_path: Path) -> None:
