@@ -9,12 +9,14 @@ import subprocess
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from html.parser import HTMLParser
 from http.client import HTTPResponse
 from pathlib import Path
 from time import monotonic, time
 
 import pytest
+import trustme
 
 from deploy.local.demo import demo, prepare, slow_down
 from deploy.local.places import Places, make_state
@@ -155,6 +157,17 @@ def test_certificates_that_are_good_for_long_are_kept(sites: Sites) -> None:
     before = sites.places.authority.read_bytes()
     prepare(sites.places, sites.settings)
     assert sites.places.authority.read_bytes() == before
+
+
+def test_certificates_that_do_not_hold_yet_are_made_anew(sites: Sites) -> None:
+    """As after a clock that was ahead and was set right."""
+    ours, folder = trustme.CA(), sites.places.authority.parent
+    leaf = ours.issue_cert("shop.localhost", not_before=datetime.now(UTC) + timedelta(days=1))
+    ours.cert_pem.write_to_path(str(folder / "ca.pem"))
+    leaf.cert_chain_pems[0].write_to_path(str(folder / "leaf.pem"))
+    leaf.private_key_pem.write_to_path(str(folder / "leaf.key"))
+    prepare(sites.places, sites.settings)
+    assert subprocess.run(["openssl", "verify", "-CAfile", "ca.pem", "leaf.pem"], cwd=folder).returncode == 0
 
 
 def test_no_word_between_signs_is_left_unfilled(sites: Sites) -> None:
