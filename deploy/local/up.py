@@ -21,7 +21,7 @@ from deploy.local.venv import RUN, ensure_venv
 _POLL_S = 0.05
 # Longer than all services together are given to become ready, or to stop.
 _START_S = 300.0
-STOP_S = 150.0
+STOP_S = 200.0
 # Four pages, one after the other, and two browsers are started for them.
 _FIRST_RUNS_S = 120
 # The folders whose code is at work.

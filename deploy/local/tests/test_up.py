@@ -3,8 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local import up
+from deploy.local import fleet, up
 from deploy.local.places import Places, make_state
+from deploy.local.plan import TITLES, plan
 from deploy.local.process import StepError
 from deploy.local.settings import settle
 from deploy.local.state import Phase, Report, ServiceReport, Status, held, read_status
@@ -90,6 +91,15 @@ def test_what_begins_is_neither_stopped_nor_removed_as_if_it_were_nothing(places
             with pytest.raises(StepError, match=rf"under way \(process {os.getpid()}\)"):
                 end(places)
     assert places.logs.is_dir()
+
+
+def test_down_waits_for_longer_than_all_services_together_may_take(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fleet, "credentials", lambda *_: {"agent_token": "", "broker_url": ""})
+    services = list(plan(places, settle(places.settings)))
+    assert {service.name for service in services} == TITLES.keys()
+    assert sum(service.stop_within_s for service in services) < up.STOP_S
 
 
 def test_down_and_reset_of_nothing_are_no_fault(places: Places) -> None:
