@@ -34,6 +34,8 @@ def up(places: Places, *, port: int | None, with_demo: bool, foreground: bool) -
     if holder(places.lock):
         print("Already running.")
         return status(places)
+    # As who interrupts it, who ends it while it starts ends what it has started.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with held(places.up_lock, "Another ./dev up of this checkout is under way."):
         supervisor = _set_up(places, port=port, with_demo=with_demo)
     return _attend(supervisor) if foreground else 0

@@ -1,4 +1,5 @@
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,19 @@ def test_two_starts_at_once_do_not_meddle(places: Places) -> None:
     with held(places.up_lock, ""), pytest.raises(StepError, match=r"Another \./dev up"):
         up.up(places, port=None, with_demo=True, foreground=False)
     assert not places.venv.exists()
+
+
+def test_who_ends_a_start_ends_what_it_has_started(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped: list[Path] = []
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    monkeypatch.setattr(up, "ensure_venv", lambda *_: False)
+    monkeypatch.setattr(up, "_start", lambda _: None)
+    monkeypatch.setattr(up, "_follow", lambda *_: signal.raise_signal(signal.SIGTERM))
+    monkeypatch.setattr(up, "stop", lambda lock, **_: stopped.append(lock))
+    with pytest.raises(SystemExit, match="143"):
+        up.up(places, port=None, with_demo=False, foreground=True)
+    signal.signal(signal.SIGTERM, before)
+    assert stopped == [places.lock]
 
 
 def test_what_begins_is_neither_stopped_nor_removed_as_if_it_were_nothing(places: Places) -> None:
