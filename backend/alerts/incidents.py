@@ -67,6 +67,8 @@ class Change:
     resolution: Resolution = Resolution.RECOVERED
     # What was told as soon as it was seen has lasted by now.
     confirms: bool = False
+    # It is called as before, and much more than was told.
+    grows: bool = False
 
     @property
     def cause(self) -> Cause:
@@ -190,7 +192,7 @@ def _enter(change: Change, now: datetime) -> Incident:
     members = going_on(incident)
     sum_up(incident, members, at=from_us(step.at_us))
     if entry is None:
-        is_worse = more_severe([was, Severity(incident.severity)]) is not was
+        is_worse = change.grows or more_severe([was, Severity(incident.severity)]) is not was
         entry = EventKind.WORSE if is_worse else _what_happened(before, State(incident.state), step)
         entry = EventKind.JOINED if is_said_by_others(member, members) else entry
         loud = entry is not EventKind.JOINED or _is_news(incident, member, members, is_first=is_first)

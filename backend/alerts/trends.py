@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from math import inf
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -19,13 +20,13 @@ from backend.alerts.histories import StoredHistory
 from backend.alerts.incidents import Change, apply_all
 from backend.alerts.judgement.samples import Memory, Sample, Standing
 from backend.alerts.judgement.steps import PhaseSteps
-from backend.alerts.judgement.tracks import Track
+from backend.alerts.judgement.tracks import Step, Track
 from backend.alerts.looks import scene_of
 from backend.alerts.metrics import measured_by
 from backend.alerts.models import Resolution, Rule, RuleKind
 from backend.alerts.reading import Batch, Due, Stream, due, read, remember, streams_of
 from backend.alerts.rules_of import rules_for
-from backend.alerts.states import State
+from backend.alerts.states import TABLE, State
 from backend.alerts.turns import Turns
 from backend.analysis.detector import Detector
 from backend.analysis.events import Alert, AlertClass, Event, Kind
@@ -45,6 +46,8 @@ _EVERY_WITHOUT_RULES = timedelta(minutes=10)
 PUT_OFF = timedelta(minutes=10)
 # A judge that was away catches up so far; what lies before is known to the detector's history all the same.
 MAX_LAG = timedelta(days=1)
+# What has become so many times as much as was told is told again.
+_MUCH_WORSE = 2
 _RESOLUTIONS = {
     Kind.RESOLVED: Resolution.RECOVERED,
     Kind.WENT_AWAY: Resolution.WENT_AWAY,
@@ -151,6 +154,8 @@ class TrendLook:
         ]
         self.recovered: set[str] = set()
         self._kept: dict[str, Any] = {}
+        # By eye, how much slower it was when it was told last.
+        self._told: dict[str, float] = dict(memory.get("told", {}))
         self._site = Site(pk=row.site_id, organisation_id=row.organisation_id)
         self._steps = PhaseSteps({} if self._is_off or self._is_another else self._memory.get("steps", {}))
         self._steps.keep({stream.region for stream in self._streams})
@@ -165,6 +170,7 @@ class TrendLook:
         kept = {
             "mark": max(self._end_us - 1, int(self._memory.get("mark", 0))),
             "eyes": self._kept,
+            "told": {eye.key: self._told[eye.key] for eye in self._eyes if eye.key in self._told},
             # Of a monitor that rests nobody has begun to learn anew.
             "what": self._memory.get("what", self._row.how) if self._is_at_rest else self._row.how,
             "steps": self._steps.memory(),
@@ -219,7 +225,13 @@ class TrendLook:
 
     def _hear(self, event: Event, eye: _Eye, track: Track, history: StoredHistory) -> tuple[Track, Change | None]:
         standing = _standing(event, eye, history)
-        track, heard = track.advance(standing, to_us_of(event.at), eye.rule.delay_s * 1_000_000)
+        at_us = to_us_of(event.at)
+        track, heard = track.advance(standing, at_us, eye.rule.delay_s * 1_000_000)
+        grows = heard is None and track.told is standing.state and self._is_much_worse(event, eye)
+        if grows:
+            heard = Step(TABLE[standing.state, standing.state].code, standing.state, standing, at_us)
+        if heard:
+            self._told[eye.key] = event.alert.level - event.alert.baseline
         if not heard and (track.told is None or standing.state is State.OK):
             return track, None
         if event.kind in (Kind.RESOLVED, Kind.WENT_AWAY):
@@ -233,7 +245,13 @@ class TrendLook:
             metric=eye.metric,
             resolution=self._resolution(event),
             confirms=event.kind is Kind.CONFIRMED,
+            grows=grows,
         )
+
+    def _is_much_worse(self, event: Event, eye: _Eye) -> bool:
+        """Whether what was told has become much more of the same."""
+        slower = event.alert.level - event.alert.baseline
+        return event.kind is Kind.WORSENED and slower >= _MUCH_WORSE * self._told.get(eye.key, inf)
 
     def _is_idle(self, metric: str, kept: Memory, track: Track) -> bool:
         """Whether nothing has come and nothing is awaited: to wake a detector takes five milliseconds."""

@@ -141,6 +141,20 @@ def test_what_is_left_of_a_slowdown_stands_in_the_title_and_is_not_told() -> Non
     assert told() == ["opened", "recovered"]
 
 
+def test_a_slowdown_that_becomes_twice_what_was_told_is_told_again_and_one_that_grows_by_less_is_not() -> None:
+    site = Site()
+    site.pass_time(90, lambda region, passed: 140.0)
+    site.pass_time(90, lambda region, passed: 165.0)
+    assert told() == ["opened"]
+    site.pass_time(90, lambda region, passed: 330.0)
+    assert told() == ["opened", "worse"]
+    assert only_incident().title == titles()[-1]
+    assert _level() == pytest.approx(388, rel=0.05)
+    assert only_incident().events.filter(kind="worse").count() == 1
+    site.pass_time(90, lambda region, passed: 360.0)
+    assert told() == ["opened", "worse"]
+
+
 def _level() -> int:
     """The milliseconds in the title of the incident."""
     return int(only_incident().title.partition("First byte ")[2].split()[0])
