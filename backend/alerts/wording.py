@@ -136,8 +136,13 @@ def _availability(name: str, account: Account) -> str:
 
 
 def _failures(name: str, account: Account) -> str:
-    facts = account.facts
-    return f"{name}: {facts['failed']} of the last {facts['of_last']} runs failed in {joined(account.regions)}"
+    failed = _of_last(account.facts["failed"], account.facts["of_last"], "run")
+    return f"{name}: {failed} failed in {joined(account.regions)}"
+
+
+def _of_last(some: int, of_last: int, what: str) -> str:
+    """So many of the last ones; the last one where no more are looked at."""
+    return f"{some} of the last {of_last} {what}s" if of_last > 1 else f"the last {what}"
 
 
 def _budget(name: str, account: Account) -> str:
@@ -274,7 +279,7 @@ def _not_measured(monitors: int) -> str:
 
 def _about_finding(facts: Mapping[str, Any]) -> list[str]:
     look = DEEP_RUNS[told_by(str(facts["finding"]))]
-    told = [f"Seen in {facts['seen']} of the last {facts['looked']} {look}s."]
+    told = [f"Seen in {_of_last(facts['seen'], facts['looked'], look)}."]
     if facts["finding"] in set(FindingId):
         told.append(_first_sentence(advice_of(FindingId(facts["finding"]), facts.get("severity", ""))))
     return told

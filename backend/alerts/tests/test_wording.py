@@ -48,6 +48,28 @@ def test_failures_now_and_then_say_why_the_last_one_failed(detail: str) -> None:
     assert message.sentences == (f"Since {clock(NOW)}.", "The last failure: The server reset the connection.")
 
 
+@pytest.mark.parametrize(
+    ("kind", "facts", "said"),
+    [
+        ("failures", {"failed": 1, "of_last": 1}, "Shop: the last run failed in Local A"),
+        ("failures", {"failed": 1, "of_last": 2}, "Shop: 1 of the last 2 runs failed in Local A"),
+        ("finding", {"finding": "tls.record_overflow", "seen": 1, "looked": 1}, "Seen in the last deep probe."),
+        ("finding", {"finding": "page.third_party_blocking", "seen": 1, "looked": 1}, "Seen in the last page load."),
+        ("finding", {"finding": "tls.record_overflow", "seen": 1, "looked": 2}, "Seen in 1 of the last 2 deep probes."),
+    ],
+)
+def test_one_run_alone_is_not_counted(kind: str, facts: dict[str, object], said: str) -> None:
+    account = Account(
+        kind=kind, rule="Rule", state=State.FAILING, metric="", regions=("Local A",), since=NOW, facts=facts
+    )  # fmt: skip
+    story = Story(
+        incident_id="1", name="Shop", site_id="2", cause=kind, state=State.FAILING, worst=State.FAILING,
+        severity=Severity.WARNING, opened_at=NOW, accounts=(account,),
+    )  # fmt: skip
+    message = message_of(Event.OPENED, story, at=NOW)
+    assert said in (message.title, *message.sentences)
+
+
 def told(
     value: float, limit: float, *, opened_before: timedelta = timedelta(0), event: Event = Event.OPENED
 ) -> Message:
