@@ -15,6 +15,7 @@ from django.db.models import Q
 from backend.accounts.models import Organisation
 from backend.alerts.judgement.blindness import Blind, Expected, Newest, Why, cut_off, idle
 from backend.alerts.judgement.samples import Sample, Seen
+from backend.alerts.looks import MAX_LAG
 from backend.alerts.models import Blindness, Rule, RuleKind
 from backend.fleet.models import Agent
 from backend.fleet.queries import OFFLINE_AFTER, could_hear
@@ -26,8 +27,6 @@ from workers.measurement.failure import SILENT
 MONITORS = 100
 # A judge that did not look for so long begins to wait anew.
 _AWAY = timedelta(minutes=2)
-# Runs that are judged late were made in the meantime.
-_JUDGED = timedelta(hours=1)
 # For as long as rules are tried on the past, and a day.
 _KEPT = timedelta(days=15)
 # How far back the newest run is looked for.
@@ -89,8 +88,8 @@ def tells_of_agents(rules: Iterable[Rule]) -> bool:
 
 
 def blindnesses(now: datetime) -> Blindnesses:
-    """Within the last hour. One statement."""
-    return _between(now - _JUDGED, now)
+    """Of the time that may yet be judged. One statement."""
+    return _between(now - MAX_LAG, now)
 
 
 def blindnesses_told(organisation: Organisation, kind: str, since: datetime, until: datetime) -> Blindnesses:

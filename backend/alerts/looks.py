@@ -21,8 +21,9 @@ from backend.instants import from_us, to_us
 # A healthy monitor is looked at four times an interval; one that awaits a confirmation every few seconds.
 SHORTEST_LOOK_S, LONGEST_LOOK_S = 10.0, 60.0
 ANXIOUS_LOOK_S = 4.0
-# What was not judged within this, and within three intervals, is history: nobody wants yesterday's alerts.
-MAX_LAG = timedelta(minutes=30)
+# What was not judged within this, and within three intervals, is history. A judge that was away for hours learns when
+# an outage began and ended; `telling.STALE` keeps it from telling what is over.
+MAX_LAG = timedelta(hours=6)
 # Whoever did not look for so long cannot tell whether measurements stopped.
 _BLIND_US = 120_000_000
 CONFIRM_WITHIN = timedelta(minutes=3)
