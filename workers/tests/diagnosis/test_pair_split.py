@@ -56,7 +56,8 @@ def test_a_quarter_of_wild_pairs_on_either_side_has_no_part_in_it(wild: int) -> 
 
 def test_what_the_middle_half_leaves_goes_by_how_far_phases_lie_from_their_own_middle() -> None:
     """Connecting varies by 100 us on average and the wait by 300: one has a quarter of it, the other the rest."""
-    apart = [Parts(connect=1_000 + step, wait=5_000 + 3 * step) for step in (-200, 0, 0, 200)]
+    steps = zip((-200, 0, 0, 200), (-300, -300, 300, 300), strict=True)
+    apart = [Parts(connect=1_000 + one, wait=5_000 + other) for one, other in steps]
     outer = [Parts(wait=-90_000), Parts(wait=90_000)]
     assert split([outer[0], *apart, outer[1]], 6_400) == Parts(connect=1_100, wait=5_300)
 
