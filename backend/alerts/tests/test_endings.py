@@ -157,6 +157,17 @@ def test_runs_that_fail_where_a_site_is_down_are_no_news() -> None:
     assert titles()[0].startswith("Shop is down in Sin only")
 
 
+def test_what_goes_on_stands_in_the_title_once_the_rest_is_over() -> None:
+    world = make_world("fra", rules=["availability", "failures"])
+    world.minutes(". x x x")
+    assert only_incident().title.startswith("Shop is down")
+    world.minutes(". .")
+    assert only_incident().title == "Shop: 3 of the last 5 runs failed in Fra"
+    world.minutes(". .")
+    assert not only_incident().is_open
+    assert [member.regions for member in only_incident().members.all()] == [["fra"], ["fra"]]
+
+
 def test_a_site_that_goes_down_while_single_runs_fail_is_told() -> None:
     world = make_world(rules=["availability", "failures"])
     world.minutes("... x.. ... x.. ... x..")

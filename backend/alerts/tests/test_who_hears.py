@@ -150,6 +150,15 @@ def test_a_rule_that_asks_for_reminders_is_reminded_although_another_told_first(
     assert told() == ["opened", "reminder"]
 
 
+def test_of_two_rules_that_ask_for_reminders_the_more_impatient_counts() -> None:
+    world = make_world(rules=["availability"])
+    Rule.objects.update(remind_every_s=3_600)
+    make_rule(world, "availability", remind_every_s=300)
+    world.minutes(DOWN)
+    world.minutes("xxx " * 12)
+    assert told() == ["opened", "reminder", "reminder"]
+
+
 def test_reminders_that_were_switched_off_come_no_more(bob: Member) -> None:
     world = make_world(rules=["availability"])
     Rule.objects.update(remind_every_s=300)

@@ -107,6 +107,10 @@ def test_two_runs_that_fail_with_a_good_one_between_are_no_outage(rounds: str, s
     assert [state.value for state in found] == states.split()
 
 
+def test_a_site_that_half_of_the_regions_reach_is_not_down_everywhere() -> None:
+    assert story(".... x.x. x.x. x.x.", regions=("a", "b", "c", "d")) == [State.OK, State.OK, State.OK, State.DEGRADED]
+
+
 def test_two_regions_that_failed_once_each_are_no_outage_where_one_was_good_between() -> None:
     """The confirmation from Virginia denies what Frankfurt saw; then Virginia's own run fails."""
     rule = Availability({}, interval_s=300)

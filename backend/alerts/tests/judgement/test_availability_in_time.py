@@ -92,3 +92,14 @@ def test_an_outage_ended_with_the_first_good_run_where_it_was_not_with_the_one_t
     seen((600, "fra", "."), (700, "iad", "."), (800, "sin", "."), (900, "fra", "."), rule=rule)
     over = rule.standing(State.FAILING, 900_000_000)
     assert (over.state, over.since_us, over.regions) == (State.OK, 600_000_000, ("fra", "iad"))
+
+
+def test_one_run_that_is_read_twice_is_one_failure() -> None:
+    assert state(seen((300, "fra", "x"), (300, "fra", "x"))) is State.OK
+
+
+def test_the_end_of_a_later_outage_names_no_region_that_was_down_in_an_earlier_one_alone() -> None:
+    first = seen((300, "fra", "x"), (310, "iad", "x"), (600, "fra", "."), (610, "iad", "."))
+    assert first.standing(State.FAILING, 0).regions == ("fra", "iad")
+    again = [(900, "iad", "x"), (910, "sin", "x"), (920, "fra", "."), (1200, "iad", "."), (1210, "sin", ".")]
+    assert seen(*again, rule=first).standing(State.FAILING, 0).regions == ("iad", "sin")

@@ -103,3 +103,11 @@ def test_a_region_is_idle_once_it_brings_nothing_for_as_long_as_its_most_frequen
     page = Expected(region=1, host="page", at_us=page_s * SECOND_US, patience_us=4_000 * SECOND_US)
     found = idle([*(expected(100, host) for host in range(3)), page], [1], {}, 1_000 * SECOND_US + 1)
     assert [blind.since_us for blind in found] == ([page_s * SECOND_US] if is_idle else [])
+
+
+def test_a_region_of_which_one_host_alone_is_late_is_not_idle() -> None:
+    pages = [
+        Expected(region=1, host=f"page-{host}", at_us=100 * SECOND_US, patience_us=4_000 * SECOND_US)
+        for host in range(2)
+    ]
+    assert idle([expected(100, 0), *pages], [1], {}, 1_000 * SECOND_US) == []

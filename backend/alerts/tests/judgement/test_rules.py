@@ -41,6 +41,8 @@ def spent(budget: Budget, *values: float | None) -> State:
         ((900, 900, 900, 790, 790), "degraded"),
         ((900, 900, 900, 700, 700), "ok"),
         ((900, None, 900, 900), "degraded"),
+        ((800, 800, 800), "ok"),
+        ((900, 900, 900, 760, 760), "ok"),
     ],
 )
 def test_the_median_of_the_last_runs_is_held_against_the_limit(values: tuple[float | None, ...], state: str) -> None:
@@ -119,6 +121,13 @@ def test_a_certificate_counts_in_every_region_that_saw_one_lately() -> None:
     # Singapore is not measured any more.
     rule.show("fra", Reading(3 * DAY_US, 80 * DAY_US, "shop.example", "r"))
     assert rule.standing(State.DEGRADED, 3 * DAY_US).state is State.OK
+
+
+def test_of_two_certificates_the_one_that_ends_first_is_told_of_whichever_was_seen_first() -> None:
+    rule = CertificateEnds({}, DaysLeft(warn=14, critical=3))
+    rule.show("fra", Reading(0, 80 * DAY_US, "shop.example", "r"))
+    rule.show("sin", Reading(1, 5 * DAY_US, "shop.example", "r"))
+    assert rule.standing(State.OK, 1).facts["days"] == 5
 
 
 def test_one_region_with_data_is_enough_and_a_region_without_agents_is_no_witness() -> None:

@@ -125,3 +125,14 @@ def test_a_region_that_joined_or_had_no_agents_is_given_time_to_bring_data() -> 
     assert rule.standing(State.OK, 105).regions == ("fra", "iad", "sin")
     never = rule.standing(State.OK, 105)
     assert (never.since_us, never.facts["seen_us"]) == (0, None)
+
+
+def test_regions_are_named_in_the_order_in_which_they_became_bad_and_the_worst_is_counted() -> None:
+    spent = OverBudget({}, Budget(metric="ttfb_ms", limit=800, critical_limit=None, of_last=1, regions=1))
+    failed = Failures({}, FailureLimit(failed=1, of_last=3, regions=1))
+    for number, region in enumerate(["sin", "fra", "sin"], start=1):
+        spent.observe(run(number, region, ttfb_ms=900))
+        failed.observe(run(number, region, seen=Seen.DOWN))
+    for found in (spent.standing(State.OK, 9), failed.standing(State.OK, 9)):
+        assert (found.since_us, found.regions) == (1, ("sin", "fra"))
+    assert failed.standing(State.OK, 9).facts["failed"] == 2
