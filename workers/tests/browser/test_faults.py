@@ -64,6 +64,25 @@ def test_a_page_whose_renderer_dies_has_crashed_and_the_next_run_works(ca_file: 
         measured(pool.load(page_request(site.page("/fine", "<p>fine</p>"))))
 
 
+def test_a_process_that_dies_before_the_page_began_is_not_put_down_to_the_page(ca_file: Path, site: Site) -> None:
+    held = threading.Event()
+    site.answers["/"] = Answer(wait_for=held)
+
+    def kill_renderers() -> None:
+        wait_for(lambda: site.seen("/"), "the document to be asked for")
+        processes.kill(set(processes.renderers()) - before)
+
+    with BrowserPool(browser_settings(ca_file)) as pool:
+        before = set(processes.renderers())
+        killer = threading.Thread(target=kill_renderers)
+        killer.start()
+        outcome = failed(pool.load(page_request(site.url("/"))))
+        killer.join()
+        held.set()
+        assert (outcome.failure.kind, outcome.failure.blame) == (FailureKind.BROWSER_FAILED, Blame.MONITOR)
+        measured(pool.load(page_request(site.page("/fine", "<p>fine</p>"))))
+
+
 def test_a_browser_killed_in_mid_run_is_the_monitors_fault_and_the_next_run_works(ca_file: Path, site: Site) -> None:
     held = threading.Event()
     site.answers["/slow.png"] = Answer(wait_for=held)

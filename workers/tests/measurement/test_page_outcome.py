@@ -96,6 +96,14 @@ def test_an_end_is_told_by_how_far_the_document_had_come() -> None:
     assert ended("ERR_CONNECTION_RESET", sent=True, answered=True) == (FailureKind.DOWNLOAD_INCOMPLETE, Stage.DOWNLOAD)
 
 
+def test_a_load_that_was_given_up_is_the_pages_doing_only_where_there_was_a_page() -> None:
+    begun, not_begun = (outcome_of(replace(seen, net_error="ERR_ABORTED", load_seen=False)) for seen in (GOOD, NOWHERE))
+    assert isinstance(begun, Failed)
+    assert isinstance(not_begun, Failed)
+    assert (begun.failure.kind, begun.failure.blame) == (FailureKind.PAGE_ERROR, Blame.TARGET)
+    assert (not_begun.failure.kind, not_begun.failure.blame) == (FailureKind.BROWSER_FAILED, Blame.MONITOR)
+
+
 @pytest.mark.parametrize("name", ["ERR_NETWORK_CHANGED", "ERR_INTERNET_DISCONNECTED"])
 def test_a_network_of_our_own_that_changed_or_is_not_there_is_not_blamed_on_the_target(name: str) -> None:
     outcome = outcome_of(replace(GOOD, net_error=name, load_seen=False))

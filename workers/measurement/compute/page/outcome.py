@@ -17,8 +17,8 @@ from workers.measurement.compute.page.waiting import WAITED_FOR
 from workers.measurement.failure import Failure, FailureKind, Stage, failure
 from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
 from workers.measurement.page_options import Protocol
-from workers.measurement.statuses import NOT_MODIFIED, USUALLY_ACCEPTED, WITHOUT_BODY
-from workers.measurement.waterfall import Request
+from workers.measurement.statuses import NOT_MODIFIED, REDIRECTS, USUALLY_ACCEPTED, WITHOUT_BODY
+from workers.measurement.waterfall import Request, ResourceType
 
 Judge = Callable[[str], bool]
 
@@ -96,6 +96,8 @@ _ENDS = {
 _DROPPED = ("ERR_NETWORK_CHANGED", "ERR_NETWORK_IO_SUSPENDED")
 # Chrome follows no redirect to files, to data or to pages of its own.
 _NO_WEB = "ERR_UNSAFE_REDIRECT"
+# By the page's own doing, by an answer that is no page, or by the browser, as when its process for the page dies.
+_GIVEN_UP = "ERR_ABORTED"
 _BY_CERTIFICATE = {FailureKind.CERTIFICATE_EXPIRED, FailureKind.CERTIFICATE_UNTRUSTED}
 _MAX_NAME_CHARS = 100
 
@@ -188,8 +190,10 @@ def _waits_for_black_hole(request: RunRequest, measured: PageMeasurement) -> boo
 
 def _net_failure(name: str, capture: PageCapture, page: Page) -> Failure:
     document = page.newest
-    if document is not None and name == "ERR_ABORTED" and document.status in (*WITHOUT_BODY, NOT_MODIFIED):
+    if document is not None and name == _GIVEN_UP and document.status in (*WITHOUT_BODY, NOT_MODIFIED):
         return failure(FailureKind.PAGE_ERROR, f"status {document.status} has no page")
+    if name == _GIVEN_UP and not _has_begun(page.measurement):
+        return failure(FailureKind.BROWSER_FAILED, f"it gave the load up before the page had begun ({name})")
     if name == _NO_WEB:
         return failure(FailureKind.INVALID_URL, f"it redirects out of the web ({name})", stage=Stage.REDIRECT)
     if document is not None and name == "ERR_UNEXPECTED_PROXY_AUTH":
@@ -206,6 +210,12 @@ def _net_failure(name: str, capture: PageCapture, page: Page) -> Failure:
     if kind is None:
         kind = FailureKind.CERTIFICATE_INVALID if name.startswith("ERR_CERT_") else FailureKind.PAGE_ERROR
     return _broken_off(kind, name, document, page)
+
+
+def _has_begun(measured: PageMeasurement) -> bool:
+    """Whether there has been a page, whose doing it may be that no other came."""
+    documents = (row for row in measured.waterfall.requests if row.resource_type is ResourceType.DOCUMENT)
+    return any(row.status is not None and row.status not in REDIRECTS for row in documents)
 
 
 def _broken_off(kind: FailureKind, name: str, document: Request | None, page: Page) -> Failure:
