@@ -10,7 +10,9 @@ fi
 marker="<!-- firstbyte-gate $(printf %s "$SITE" | sha256sum | cut -c1-16) -->"
 body=$(printf '%s\n%s\n' "$marker" "$(cat "$REPORT")")
 comments="repos/${GITHUB_REPOSITORY:?}/issues/${PULL_REQUEST:?}/comments"
-known=$(gh api --paginate "$comments" --jq ".[] | select(.body | startswith(\"$marker\")) | .id" | head -n 1)
+# Who opened the pull request may write the mark too, and could change what is said there afterwards.
+ours='select(.user.type == "Bot" or (.author_association | IN("OWNER", "MEMBER", "COLLABORATOR")))'
+known=$(gh api --paginate "$comments" --jq ".[] | select(.body | startswith(\"$marker\")) | $ours | .id" | head -n 1)
 if [[ -n $known ]]; then
   gh api --silent --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$known" --raw-field "body=$body"
 else

@@ -113,6 +113,8 @@ def test_one_comment_is_kept_and_changed(tmp_path: Path, known: str, method: str
     assert len(calls.split("api ")) == 3
     assert method in calls
     assert "<!-- firstbyte-gate " in calls
+    # Nobody else's comment is changed, who could change what it says.
+    assert 'select(.user.type == "Bot" or (.author_association | IN("OWNER", "MEMBER", "COLLABORATOR")))' in calls
     assert "### pass" in calls
 
 
