@@ -136,13 +136,13 @@ def _availability(name: str, account: Account) -> str:
 
 
 def _failures(name: str, account: Account) -> str:
-    failed = _of_last(account.facts["failed"], account.facts["of_last"], "run")
+    failed = of_last(account.facts["failed"], account.facts["of_last"], "run")
     return f"{name}: {failed} failed in {joined(account.regions)}"
 
 
-def _of_last(some: int, of_last: int, what: str) -> str:
+def of_last(some: int, among: int, what: str) -> str:
     """So many of the last ones; the last one where no more are looked at."""
-    return f"{some} of the last {of_last} {what}s" if of_last > 1 else f"the last {what}"
+    return f"{some} of the last {among} {what}s" if among > 1 else f"the last {what}"
 
 
 def _budget(name: str, account: Account) -> str:
@@ -279,7 +279,7 @@ def _not_measured(monitors: int) -> str:
 
 def _about_finding(facts: Mapping[str, Any]) -> list[str]:
     look = DEEP_RUNS[told_by(str(facts["finding"]))]
-    told = [f"Seen in {_of_last(facts['seen'], facts['looked'], look)}."]
+    told = [f"Seen in {of_last(facts['seen'], facts['looked'], look)}."]
     if facts["finding"] in set(FindingId):
         told.append(_first_sentence(advice_of(FindingId(facts["finding"]), facts.get("severity", ""))))
     return told

@@ -7,7 +7,7 @@ from datetime import datetime
 from backend.alerts.models import Delivery, DeliveryState, Incident, IncidentEvent, Member, RuleKind
 from backend.alerts.models.incidents import EventKind, Silence
 from backend.alerts.queries.incidents import IncidentDetail
-from backend.alerts.wording import budget_evidence, joined
+from backend.alerts.wording import budget_evidence, joined, of_last
 from backend.runs.queries import RunDetail
 from backend.web import times
 from backend.web.compare_page import growth_of
@@ -164,7 +164,7 @@ def _evidence(member: Member) -> Iterator[str]:
     if detail:
         yield printable(str(detail), 400)
     if member.facts.get("failed") and member.facts.get("of_last"):
-        yield f"{member.facts['failed']} of the last {member.facts['of_last']} runs."
+        yield f"Failed: {of_last(member.facts['failed'], member.facts['of_last'], 'run')}."
     if member.kind == RuleKind.BUDGET and "limit" in member.facts:
         yield budget_evidence(member.facts)
 

@@ -16,9 +16,9 @@ def signed_ms(us: float) -> str:
 
 def size(count: float) -> str:
     """Decimal units: "412 B", "17.0 kB", "1.2 MB"."""
-    if count < 1000:
+    if round(count) < 1000:
         return f"{count:.0f} B"
-    return f"{count / 1000:.1f} kB" if count < 1_000_000 else f"{count / 1_000_000:.1f} MB"
+    return f"{count / 1000:.1f} kB" if round(count / 1000, 1) < 1000 else f"{count / 1_000_000:.1f} MB"
 
 
 def percent(part: float, whole: float) -> str:
