@@ -122,6 +122,7 @@ def test_no_link_leads_anywhere_once_it_was_taken_back_or_has_expired(world: Wor
         assert guest.get(link).status_code == 200
         end()
         assert [guest.get(f"{link}{part}").status_code for part in parts] == [404] * len(parts)
+        assert "shared for 30 days" in guest.get(link).content.decode()
         assert "Stop sharing" not in html(client, run)
 
 

@@ -4,6 +4,7 @@ Guests see what exports show: no values of parameters, and of the service nothin
 """
 
 from dataclasses import replace
+from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
@@ -19,7 +20,7 @@ from backend.runs.agents import has_picture
 from backend.runs.archives import har_of
 from backend.runs.diagnoses import diagnosis_in
 from backend.runs.queries import RunDetail, run_detail
-from backend.runs.sharing import SharingError, share_run, shared_detail, stop_sharing
+from backend.runs.sharing import SHARED_FOR, SharingError, share_run, shared_detail, stop_sharing
 from backend.web import run_page, times
 from backend.web.access import MemberRequest, needs
 from backend.web.views.runs import Addresses, asked_for, row_details, run_drawing, run_picture, seen
@@ -51,8 +52,10 @@ def stop(request: MemberRequest, run_id: UUID) -> HttpResponse:
 @login_not_required
 @require_safe
 def page(request: HttpRequest, link: str) -> HttpResponse:
-    """The run's page, as guests see it."""
-    detail = _shared(link)
+    """The run's page, as guests see it; where the link leads nowhere, why that may be."""
+    detail = shared_detail(link)
+    if detail is None:
+        return render(request, "errors/unshared.html", {"days": SHARED_FOR.days}, status=HTTPStatus.NOT_FOUND)
     diagnosis = diagnosis_in(detail)
     shown = _for_guests(detail)
     context = {
