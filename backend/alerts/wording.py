@@ -152,10 +152,10 @@ def _budget(name: str, account: Account) -> str:
 
 
 def budget_evidence(facts: Mapping[str, Any]) -> str:
-    """What a budget was held against: no single run opens an incident."""
+    """What a budget was held against when it was told: no single run opens an incident."""
     value, limit = written_apart(facts["metric"], facts["value"], facts["limit"])
     of_last = facts.get("of_last", 1)
-    what = f"The median of the last {of_last} runs is {value}" if of_last > 1 else f"The last run took {value}"
+    what = f"The median of the last {of_last} runs was {value}" if of_last > 1 else f"The last run took {value}"
     return f"{what}; the limit is {limit}."
 
 

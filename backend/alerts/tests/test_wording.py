@@ -135,7 +135,7 @@ def test_a_budget_says_what_was_held_against_its_limit() -> None:
     assert message.title == "Shop: First byte 262.3 ms in Local A, over the limit of 262.0 ms"
     assert message.sentences == (
         "Since 2026-11-21 22:29 UTC.",
-        "The median of the last 3 runs is 262.3 ms; the limit is 262.0 ms.",
+        "The median of the last 3 runs was 262.3 ms; the limit is 262.0 ms.",
     )
 
 
