@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +13,7 @@ import trustme
 from workers.browser.pool import BrowserPool
 from workers.measurement.connection import Header
 from workers.measurement.failure import Blame, FailureKind, Stage
-from workers.measurement.messages import PageMeasurement, ProgressStage
+from workers.measurement.messages import Failed, PageMeasurement, ProgressStage
 from workers.tests.browser import processes
 from workers.tests.browser.conftest import Load, browser_settings, cut_off, failed, measured, page_request
 from workers.tests.browser.sites import Answer, Site, certificate, serving
@@ -41,67 +41,44 @@ def test_a_page_that_hangs_its_renderer_times_out_and_the_next_run_works(load: L
     measured(load(site.page("/", "<p>fine</p>")))
 
 
-def test_a_page_whose_renderer_dies_has_crashed_and_the_next_run_works(ca_file: Path, site: Site) -> None:
+def load_and_kill(ca_file: Path, site: Site, path: str, processes_of: Callable[[], list[int]]) -> Failed:
+    """What comes of a load whose processes are killed while one of its paths is waited for; the next run works."""
     held = threading.Event()
-    site.answers["/slow.png"] = Answer(wait_for=held)
-    url = site.page("/", "<img src=/slow.png>")
-
-    def kill_renderers() -> None:
-        wait_for(lambda: site.seen("/slow.png"), "the page to load")
-        processes.kill(set(processes.renderers()) - before)
-
+    site.answers[path] = Answer(wait_for=held)
     with BrowserPool(browser_settings(ca_file)) as pool:
-        before = set(processes.renderers())
-        killer = threading.Thread(target=kill_renderers)
-        killer.start()
-        outcome = failed(pool.load(page_request(url)))
-        killer.join()
-        held.set()
-        assert outcome.failure.kind is FailureKind.PAGE_CRASHED
-        assert outcome.failure.blame is Blame.TARGET
-        assert isinstance(outcome.measurement, PageMeasurement)
-        assert not any("the page stopped itself" in warning for warning in outcome.measurement.warnings)
-        measured(pool.load(page_request(site.page("/fine", "<p>fine</p>"))))
+        before = set(processes_of())
 
+        def kill() -> None:
+            wait_for(lambda: site.seen(path), f"{path} to be asked for")
+            processes.kill(set(processes_of()) - before)
 
-def test_a_process_that_dies_before_the_page_began_is_not_put_down_to_the_page(ca_file: Path, site: Site) -> None:
-    held = threading.Event()
-    site.answers["/"] = Answer(wait_for=held)
-
-    def kill_renderers() -> None:
-        wait_for(lambda: site.seen("/"), "the document to be asked for")
-        processes.kill(set(processes.renderers()) - before)
-
-    with BrowserPool(browser_settings(ca_file)) as pool:
-        before = set(processes.renderers())
-        killer = threading.Thread(target=kill_renderers)
+        killer = threading.Thread(target=kill)
         killer.start()
         outcome = failed(pool.load(page_request(site.url("/"))))
         killer.join()
         held.set()
-        assert (outcome.failure.kind, outcome.failure.blame) == (FailureKind.BROWSER_FAILED, Blame.MONITOR)
         measured(pool.load(page_request(site.page("/fine", "<p>fine</p>"))))
+    return outcome
+
+
+def test_a_page_whose_renderer_dies_has_crashed_and_the_next_run_works(ca_file: Path, site: Site) -> None:
+    site.page("/", "<img src=/slow.png>")
+    outcome = load_and_kill(ca_file, site, "/slow.png", processes.renderers)
+    assert outcome.failure.kind is FailureKind.PAGE_CRASHED
+    assert outcome.failure.blame is Blame.TARGET
+    assert isinstance(outcome.measurement, PageMeasurement)
+    assert not any("the page stopped itself" in warning for warning in outcome.measurement.warnings)
+
+
+def test_a_process_that_dies_before_the_page_began_is_not_put_down_to_the_page(ca_file: Path, site: Site) -> None:
+    outcome = load_and_kill(ca_file, site, "/", processes.renderers)
+    assert (outcome.failure.kind, outcome.failure.blame) == (FailureKind.BROWSER_FAILED, Blame.MONITOR)
 
 
 def test_a_browser_killed_in_mid_run_is_the_monitors_fault_and_the_next_run_works(ca_file: Path, site: Site) -> None:
-    held = threading.Event()
-    site.answers["/slow.png"] = Answer(wait_for=held)
-    url = site.page("/", "<img src=/slow.png>")
-    with BrowserPool(browser_settings(ca_file)) as pool:
-        before = set(processes.browsers())
-
-        def kill_browser() -> None:
-            wait_for(lambda: site.seen("/slow.png"), "the page to load")
-            processes.kill(set(processes.browsers()) - before)
-
-        killer = threading.Thread(target=kill_browser)
-        killer.start()
-        outcome = failed(pool.load(page_request(url)))
-        killer.join()
-        held.set()
-        assert outcome.failure.kind is FailureKind.BROWSER_FAILED
-        assert outcome.failure.blame is Blame.MONITOR
-        measured(pool.load(page_request(site.page("/fine", "<p>fine</p>"))))
+    site.page("/", "<img src=/slow.png>")
+    outcome = load_and_kill(ca_file, site, "/slow.png", processes.browsers)
+    assert (outcome.failure.kind, outcome.failure.blame) == (FailureKind.BROWSER_FAILED, Blame.MONITOR)
 
 
 def test_a_download_is_refused_and_said_to_be_one(load: Load, site: Site) -> None:
