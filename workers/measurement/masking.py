@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from workers.measurement.connection import Header
 from workers.measurement.redaction import Masks, Redaction
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 T = TypeVar("T")
 
@@ -35,11 +38,11 @@ def _masked(thing: object, masks: Masks) -> object:
     return thing
 
 
-def _of_fields(thing: object, masks: Masks) -> object:
+def _of_fields(thing: "DataclassInstance", masks: Masks) -> object:
     changed = {}
-    for field in fields(thing):  # type: ignore[arg-type]  # an instance of a dataclass, as its caller has seen
+    for field in fields(thing):
         value = getattr(thing, field.name)
         new = _masked(value, masks)
         if new is not value and new != value:
             changed[field.name] = new
-    return replace(thing, **changed) if changed else thing  # type: ignore[type-var]  # likewise
+    return replace(thing, **changed) if changed else thing
