@@ -20,7 +20,6 @@ from backend.runs.queries import RunDetail, run_detail
 
 SHARED_FOR = timedelta(days=30)
 MAX_SHARED = 1_000
-_signer = Signer(salt="backend.runs.sharing", sep=".")
 
 
 class SharingError(ValueError):
@@ -61,7 +60,7 @@ def sharing_of(detail: RunDetail) -> SharedRun | None:
 
 def link_of(shared: SharedRun) -> str:
     """What the address of a shared run holds."""
-    return _signer.sign(shared.public_id.hex)
+    return _signer().sign(shared.public_id.hex)
 
 
 def address_of(shared: SharedRun) -> str:
@@ -74,7 +73,7 @@ def shared_detail(link: str) -> RunDetail | None:
     no longer kept. Six statements, none for what no key of ours has signed.
     """
     try:
-        public_id = UUID(hex=_signer.unsign(link))
+        public_id = UUID(hex=_signer().unsign(link))
     except (BadSignature, ValueError):
         return None
     found = SharedRun.objects.filter(public_id=public_id, expires_at__gt=timezone.now())
@@ -87,6 +86,11 @@ def forget_links(*, before: datetime, limit: int) -> int:
     expired = SharedRun.objects.filter(expires_at__lt=before).values("pk")[:limit]
     deleted, _ = SharedRun.objects.filter(pk__in=expired).delete()
     return deleted
+
+
+def _signer() -> Signer:
+    """Made when it is asked for: without a key the service says so at its start, which the import comes before."""
+    return Signer(salt="backend.runs.sharing", sep=".")
 
 
 def _record(action: str, shared: SharedRun, detail: RunDetail, actor: User | None) -> None:
