@@ -17,7 +17,7 @@ from prometheus_client.registry import Collector
 
 from backend.accounts.permissions import Scope
 from backend.api.v1.access import ApiRequest, needs
-from backend.runs.models import Outcome, Run
+from backend.runs.models import Outcome
 from backend.runs.queries import LatestRun, latest_runs
 from workers.measurement.messages import Kind
 
@@ -26,11 +26,11 @@ router = Router(tags=["Metrics"])
 LABELS = ("site", "monitor", "kind", "region")
 CONTENT = {"text/plain": {"schema": {"type": "string"}}}
 _US_PER_S = 1_000_000
-Value = Callable[[Run], float | None]
+Value = Callable[[LatestRun], float | None]
 
 
 class Gauge(NamedTuple):
-    """One metric: what it is called, what it is, and its value of a run."""
+    """One metric: what it is called, what it is, and its value of a newest run."""
 
     name: str
     told: str
@@ -38,28 +38,32 @@ class Gauge(NamedTuple):
 
 
 def _of(column: str) -> Value:
-    return lambda run: getattr(run, column)
+    return lambda one: getattr(one.run, column)
 
 
 def _of_load(column: str) -> Value:
     """Of a page that other work of the machine held up it says nothing."""
-    return lambda run: None if run.contended else getattr(run, column)
+    return lambda one: None if one.run.contended else getattr(one.run, column)
 
 
 def _seconds(column: str) -> Value:
-    def value(run: Run) -> float | None:
-        us = _of_load(column)(run)
+    def value(one: LatestRun) -> float | None:
+        us = _of_load(column)(one)
         return None if us is None else us / _US_PER_S
 
     return value
 
 
-def _is_measured(run: Run) -> float:
-    return run.outcome == Outcome.MEASURED
+def _is_measured(one: LatestRun) -> float:
+    return one.run.outcome == Outcome.MEASURED
 
 
-def _due_s(run: Run) -> float:
-    return run.scheduled_for.timestamp()
+def _due_s(one: LatestRun) -> float:
+    return one.run.scheduled_for.timestamp()
+
+
+def _certificate_ends_s(one: LatestRun) -> float | None:
+    return None if one.certificate_ends is None else one.certificate_ends.timestamp()
 
 
 GAUGES = (
@@ -67,6 +71,7 @@ GAUGES = (
     Gauge("firstbyte_run_timestamp_seconds", "When the run was due.", _due_s),
     Gauge("probe_duration_seconds", "From the first request to the last byte.", _seconds("total_us")),
     Gauge("probe_dns_lookup_time_seconds", "The lookup of the name.", _seconds("dns_us")),
+    Gauge("probe_ssl_earliest_cert_expiry", "When the certificate of its host ends.", _certificate_ends_s),
     Gauge("probe_http_status_code", "The status of the last answer.", _of("status_code")),
     Gauge("firstbyte_ttfb_seconds", "From the first request to the first byte.", _seconds("ttfb_us")),
     Gauge("firstbyte_rtt_seconds", "The round trip to the server.", _seconds("rtt_us")),
@@ -126,7 +131,7 @@ class _Latest(Collector):
 
     def _fill(self, family: GaugeMetricFamily, value: Value, *more: str) -> None:
         for one in self._found:
-            seen = value(one.run)
+            seen = value(one)
             if seen is not None:
                 monitor = one.monitor
                 labels = (monitor.site.name, str(monitor.public_id), monitor.kind, one.region.code)

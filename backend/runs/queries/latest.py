@@ -1,13 +1,17 @@
 """What every monitor of an organisation says now: its newest run in each region, as far as that is still news."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
+from uuid import UUID
 
 from backend.accounts.models import Organisation
 from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
 from backend.runs.models import Run
-from backend.runs.queries.rows import AT_HOME_SQL, RUN_SQL, fetch_runs
+from backend.runs.queries.rows import AT_HOME_SQL, RUN_SQL, fetch_runs, parameters_of
+from backend.runs.sql import fetch
 from backend.sites.models import Monitor, SiteStatus
 
 # A run counts until the next but one is due, and for as long again as one may take to arrive.
@@ -27,19 +31,28 @@ LATERAL (
 WHERE monitor.id = ANY(%(monitors)s) AND region.id = ANY(%(regions)s)
 """
 
+# Third parties' certificates are not the site's to renew.
+_CERTIFICATES = """
+SELECT run_id, min(certificate_not_after) FROM runs_connection
+JOIN unnest(%(runs)s::uuid[], %(hosts)s::text[]) AS own (run, name) ON run_id = own.run AND host = own.name
+WHERE scheduled_for >= %(first)s AND scheduled_for <= %(last)s AND certificate_not_after IS NOT NULL GROUP BY run_id
+"""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatestRun:
-    """What came of the newest run of a monitor in a region."""
+    """What came of the newest run of a monitor in a region, and when the certificate of its own host ends; None where
+    it saw none."""
 
     monitor: Monitor
     region: Region
     run: Run
+    certificate_ends: datetime | None
 
 
 def latest_runs(organisation: Organisation, *, now: datetime) -> list[LatestRun]:
     """Of saved sites, in the order of their names. What was missed, what failed by a fault of ours, and what is older
-    than two intervals tells nothing of now, and is left out. Three statements.
+    than two intervals tells nothing of now, and is left out. Four statements.
     """
     found = Monitor.objects.filter(site__organisation=organisation, site__status=SiteStatus.ACTIVE)
     monitors = {one.pk: one for one in found.select_related("site").order_by("site__name", "pk")}
@@ -49,9 +62,23 @@ def latest_runs(organisation: Organisation, *, now: datetime) -> list[LatestRun]
     since = now - _INTERVALS * timedelta(seconds=longest_s) - _ARRIVAL
     parameters = {"now": now, "since": since, "arrival": _ARRIVAL, "monitors": list(monitors), "regions": list(regions)}
     runs = {(run.monitor_id, run.region_id): run for run in fetch_runs(_LATEST, parameters)}
+    ends = _certificates(list(runs.values()), monitors)
     return [
-        LatestRun(monitor=monitor, region=region, run=runs[pk, place])
+        LatestRun(
+            monitor=monitor,
+            region=region,
+            run=runs[pk, place],
+            certificate_ends=ends.get(runs[pk, place].run_id),
+        )
         for pk, monitor in monitors.items()
         for place, region in regions.items()
         if (pk, place) in runs
     ]
+
+
+def _certificates(runs: Sequence[Run], monitors: Mapping[int, Monitor]) -> dict[UUID, datetime]:
+    """By run."""
+    if not runs:
+        return {}
+    hosts = [urlsplit(monitors[run.monitor_id].url).hostname or "" for run in runs]
+    return dict(fetch(_CERTIFICATES, parameters_of(runs) | {"hosts": hosts}))

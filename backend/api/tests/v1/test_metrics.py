@@ -1,6 +1,7 @@
 """What Prometheus scrapes: the newest values of every monitor, under names that dashboards know."""
 
 from datetime import timedelta
+from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
@@ -9,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from backend.api.tests.v1.calling import Program
 from backend.api.tests.v1.world import World
-from backend.runs.models import Run
+from backend.runs.models import Connection, Run
 from backend.runs.queries import latest_runs
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
@@ -47,6 +48,23 @@ def test_the_newest_run_of_each_monitor_is_told_in_seconds(program: Program, wor
     assert (seen["firstbyte_ttfb_seconds"]["probe"], seen["probe_duration_seconds"]["probe"]) == (0.1021, 0.11)
     assert (seen["probe_http_status_code"]["probe"], seen["firstbyte_rtt_seconds"]["probe"]) == (200, 0.0198)
     assert seen["firstbyte_run_timestamp_seconds"]["probe"] == (NOW - timedelta(seconds=90)).timestamp()
+
+
+def test_of_certificates_the_one_of_its_own_host_is_told_that_ends_first(program: Program, world: World) -> None:
+    run, host = world.ended("probe", ago_s=90), urlsplit(world.monitor("probe").url).hostname or ""
+    Connection.objects.filter(run_id=run.run_id).delete()
+    for number, (name, days) in enumerate([(host, 30), (host, 20), ("cdn.example", 1), (host, None)], 1):
+        Connection.objects.create(
+            run_id=run.run_id,
+            scheduled_for=run.scheduled_for,
+            number=number,
+            monitor_id=run.monitor_id,
+            region_id=run.region_id,
+            host=name,
+            port=443,
+            certificate_not_after=None if days is None else NOW + timedelta(days=days),
+        )
+    assert scraped(program)["probe_ssl_earliest_cert_expiry"]["probe"] == (NOW + timedelta(days=20)).timestamp()
 
 
 def test_what_was_not_measured_has_no_sample(program: Program, world: World) -> None:
@@ -99,12 +117,12 @@ def test_drafts_and_other_organisations_are_not_told(program: Program, world: Wo
     assert scraped(program) == {}
 
 
-def test_a_scrape_takes_three_statements_however_much_is_measured(
+def test_a_scrape_takes_four_statements_however_much_is_measured(
     world: World, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     for ago_s in (70, 130):
         world.ended("probe", ago_s=ago_s)
-        with django_assert_num_queries(3):
+        with django_assert_num_queries(4):
             latest_runs(world.member.organisation, now=NOW)
 
 
