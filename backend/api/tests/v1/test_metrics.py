@@ -1,10 +1,12 @@
 """What Prometheus scrapes: the newest values of every monitor, under names that dashboards know."""
 
+from collections.abc import Iterator
 from datetime import timedelta
 from urllib.parse import urlsplit
 from uuid import UUID
 
 import pytest
+import time_machine
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries
 
@@ -19,6 +21,13 @@ from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Missed, MissedReason
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def at_the_time_of_its_runs() -> Iterator[None]:
+    """However late in the whole run of tests it is: what is older than two intervals is not told."""
+    with time_machine.travel(NOW):
+        yield
 
 
 def scraped(program: Program) -> dict[str, dict[str, float]]:
