@@ -13,7 +13,7 @@ from backend.gates.rounds import rounds_of
 from backend.gates.wording import rule_sentence
 from backend.lists import older
 from backend.runs.models import Run, Trigger
-from backend.runs.queries import Asked, asked_of
+from backend.runs.queries import Asked, RunDetail, asked_of
 from backend.sites.models import Deploy, Monitor, Site
 
 MAX_GATES = 200
@@ -152,6 +152,17 @@ def gates(
 def asked_of_runs(runs: Sequence[Run]) -> dict[UUID, Asked]:
     """Where runs asked, also those that a gate had ask elsewhere. One statement, and one more where there are such."""
     return asked_of(runs) | _asked_by_gates([run for run in runs if run.trigger == Trigger.GATE])
+
+
+def asked_of_run(run: Run) -> Asked | None:
+    """The same of one run; None where nobody knows any more."""
+    return asked_of_runs([run]).get(run.run_id)
+
+
+def url_asked(detail: RunDetail) -> str:
+    """What a run asked for; its monitor's address of today where nobody kept it."""
+    asked = asked_of_run(detail.run)
+    return detail.monitor.url if asked is None else asked.url
 
 
 def _asked_by_gates(runs: Sequence[Run]) -> dict[UUID, Asked]:

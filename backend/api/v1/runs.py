@@ -20,7 +20,7 @@ from backend.api.v1.run_shapes import Run, RunDetail, detail_of, pending_of, run
 from backend.api.v1.shapes import Instant, Out, Page, RegionCode, written
 from backend.api.v1.waiting import Wait, wait_for
 from backend.api.v1.waterfall_shapes import Waterfall, waterfall_of
-from backend.gates.queries import asked_of_runs
+from backend.gates.queries import asked_of_run, asked_of_runs, url_asked
 from backend.runs import queries, sharing
 from backend.runs.agents import open_picture
 from backend.runs.archives import har_of
@@ -115,7 +115,7 @@ def get_run(request: ApiRequest, run_id: UUID, wait: Wait = 0) -> RunDetail | Ht
         return pending_of(pending, queries.asked_of_pending(pending))
     detail = _ended(request, run_id)
     whole = replace(detail, result=queries.result_of(detail.run))
-    return detail_of(detail, _asked(detail), diagnosis_in(whole) or Diagnosis())
+    return detail_of(detail, asked_of_run(detail.run), diagnosis_in(whole) or Diagnosis())
 
 
 @router.get("/runs/{uuid:run_id}/waterfall", auth=READ, response=Waterfall)
@@ -220,18 +220,8 @@ def _document(
 
 
 def _har(redaction: Redaction, detail: Detail, measurement: Measurement | None) -> bytes:
-    return har_of(detail.run, _url(detail), measurement, redaction)
+    return har_of(detail.run, url_asked(detail), measurement, redaction)
 
 
 def _waterfall(detail: Detail, measurement: Measurement | None) -> bytes:
-    return written(waterfall_of(detail, _url(detail), measurement))
-
-
-def _url(detail: Detail) -> str:
-    """What the run asked for; its monitor's address of today where nobody kept it."""
-    asked = _asked(detail)
-    return detail.monitor.url if asked is None else asked.url
-
-
-def _asked(detail: Detail) -> queries.Asked | None:
-    return asked_of_runs([detail.run]).get(detail.run.run_id)
+    return written(waterfall_of(detail, url_asked(detail), measurement))

@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from backend.cast import Member
 from backend.runs.agents import picture_name
-from backend.runs.models import PendingRun, SharedRun
+from backend.runs.models import PendingRun, RunDocument, SharedRun
 from backend.web.tests import measurements
 from backend.web.tests.run_pages import ended, html
 from backend.web.tests.world import World
@@ -108,6 +108,14 @@ def test_a_guest_sees_the_pictures_and_nothing_that_is_none(world: World, client
     for kind in PictureKind:
         response = guest.get(f"{link}{kind.name.lower()}")
         assert (b"".join(response), response.headers["Content-Type"]) == (b"\xff\xd8\xff\xe0 jpeg", "image/jpeg")
+
+
+def test_no_archive_is_made_of_what_is_no_longer_kept(world: World, client: Client) -> None:
+    run = ended(world, "page", Measured(measurement=measurements.page(3)))
+    link = shared_link(client, run)
+    assert Client().get(f"{link}har").status_code == 200
+    RunDocument.objects.all().delete()
+    assert [Client().get(f"{link}{part}").status_code for part in ("", "har")] == [200, 404]
 
 
 def test_no_link_leads_anywhere_once_it_was_taken_back_or_has_expired(world: World, client: Client) -> None:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
 from backend.alerts.queries.earlier import previous_run
-from backend.gates.queries import asked_of_runs
+from backend.gates.queries import asked_of_run
 from backend.runs.agents import has_picture, open_picture
 from backend.runs.diagnoses import diagnosis_in
 from backend.runs.models import Run
@@ -84,7 +84,7 @@ def seen(detail: RunDetail, request: HttpRequest, addresses: Addresses) -> dict[
 
 def asked_for(detail: RunDetail) -> str:
     """What a run that brought no complete measurement was to ask for. One statement."""
-    return run_page.asked_for(detail, asked_of_runs([detail.run]).get(detail.run.run_id))
+    return run_page.asked_for(detail, asked_of_run(detail.run))
 
 
 @require_safe

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
 from backend.accounts.permissions import Permission
-from backend.gates.queries import asked_of_runs
+from backend.gates.queries import url_asked
 from backend.runs.agents import has_picture
 from backend.runs.archives import har_of
 from backend.runs.diagnoses import diagnosis_in
@@ -91,9 +91,9 @@ def export(request: HttpRequest, link: str) -> HttpResponse:
 def har(request: HttpRequest, link: str) -> HttpResponse:
     """The same as a HAR at the standard level."""
     detail = _shared(link)
-    asked = asked_of_runs([detail.run]).get(detail.run.run_id)
-    url = detail.monitor.url if asked is None else asked.url
-    content = har_of(detail.run, url, detail.measurement, Redaction.STANDARD)
+    if detail.measurement is None:
+        raise Http404
+    content = har_of(detail.run, url_asked(detail), detail.measurement, Redaction.STANDARD)
     response = HttpResponse(content, content_type="application/json")
     response.headers["Content-Disposition"] = f'attachment; filename="{detail.run.run_id}.har"'
     return response
