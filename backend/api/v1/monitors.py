@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints
 
 from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
-from backend.api.v1.page_settings import PageChange, PageSettings, changed_page, told_page
+from backend.api.v1.page_settings import PageChange, PageSettings, changed_page, kept, told_page
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing, invalid
 from backend.api.v1.regions import refuse_unknown_regions
@@ -23,7 +23,7 @@ from backend.sites.keeping import settings_of
 from backend.sites.lists import monitors_after
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, MonitorKind
 from backend.sites.models import Monitor as MonitorRow
-from backend.sites.monitor_settings import MAX_BODY_TEXT_CHARS, MAX_STATUSES
+from backend.sites.monitor_settings import MAX_BODY_TEXT_CHARS, MAX_STATUSES, MonitorSettings
 from workers.measurement.connection import Header as HeaderLine
 from workers.measurement.header_rules import MAX_HEADER_VALUE_CHARS, MAX_HEADERS
 
@@ -75,8 +75,10 @@ class MonitorDetail(Monitor):
 
 
 class Header(In):
+    """Values are told to nobody. One that is left out keeps the value that is stored for this header."""
+
     name: Annotated[str, StringConstraints(min_length=1, max_length=100)]
-    value: Annotated[str, StringConstraints(max_length=MAX_HEADER_VALUE_CHARS)]
+    value: Annotated[str, StringConstraints(max_length=MAX_HEADER_VALUE_CHARS)] | None = None
 
 
 class MonitorChange(In):
@@ -130,9 +132,7 @@ def change_monitor(request: ApiRequest, monitor_id: UUID, change: MonitorChange)
     before = settings_of(monitor)
     written = {name for name in before.unreadable if getattr(change, name) is not None}
     left = tuple(name for name in before.unreadable if name not in written)
-    settings = replace(before, **_changes(change), unreadable=left)
-    if change.page is not None:
-        settings = replace(settings, page=changed_page(before.page, change.page))
+    settings = replace(changed(before, change), unreadable=left)
     return detail_of(actions.change_monitor(actor=request.caller.actor, monitor=monitor, settings=settings))
 
 
@@ -168,6 +168,12 @@ def detail_of(monitor: MonitorRow) -> MonitorDetail:
     )
 
 
+def changed(settings: MonitorSettings, change: MonitorChange) -> MonitorSettings:
+    """The settings with what was sent, unjudged; a secret that was not sent is KEPT."""
+    settings = replace(settings, **_changes(change))
+    return settings if change.page is None else replace(settings, page=changed_page(settings.page, change.page))
+
+
 def _fields(monitor: MonitorRow) -> dict[str, Any]:
     """Not the headers: no list must fail over a secret that cannot be read."""
     same = ("kind", "url", "interval_s", "timeout_s", "regions", "profile", "accepted_status", "body_text")
@@ -189,5 +195,5 @@ def _changes(change: MonitorChange) -> dict[str, Any]:
         if (value := getattr(change, name)) is not None
     }
     if change.headers is not None:
-        changes["headers"] = tuple(HeaderLine(name=header.name, value=header.value) for header in change.headers)
+        changes["headers"] = tuple(HeaderLine(name=header.name, value=kept(header.value)) for header in change.headers)
     return changes

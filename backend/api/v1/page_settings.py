@@ -35,16 +35,18 @@ class HostMapping(In):
 
 
 class Cookie(In):
-    """Without `domain` it belongs to the host of the monitor's URL."""
+    """Without `domain` it belongs to the host of the monitor's URL. Without `value` it keeps the one that is stored."""
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=200)]
-    value: Annotated[str, StringConstraints(max_length=4096)]
+    value: Annotated[str, StringConstraints(max_length=4096)] | None = None
     domain: HostName | None = None
 
 
 class Login(In):
+    """A password that is left out stays as it is stored."""
+
     user: Text
-    password: Annotated[str, StringConstraints(max_length=MAX_TEXT_CHARS)]
+    password: Annotated[str, StringConstraints(max_length=MAX_TEXT_CHARS)] | None = None
 
 
 class Visit(In):
@@ -148,6 +150,11 @@ def changed_page(before: options.PageOptions, change: PageChange) -> options.Pag
     return replace(before, **{name: _value(name, getattr(change, name)) for name in change.model_fields_set})
 
 
+def kept(secret: str | None) -> str:
+    """The secret, or what asks for the one that is stored."""
+    return KEPT if secret is None else secret
+
+
 def _told(step: options.Step) -> AnyStep:
     """A step without its secret."""
     if isinstance(step, options.TypeText):
@@ -165,8 +172,7 @@ def _told(step: options.Step) -> AnyStep:
 def _step(sent: AnyStep) -> options.Step:
     """As the options have it; a text that was not sent asks for the one that is kept."""
     if isinstance(sent, TypeText):
-        text = KEPT if sent.text is None else sent.text
-        return options.TypeText(selector=sent.selector, text=text, secret=sent.secret)
+        return options.TypeText(selector=sent.selector, text=kept(sent.text), secret=sent.secret)
     if isinstance(sent, Visit):
         return options.Visit(url=sent.url)
     if isinstance(sent, Press):
@@ -181,11 +187,11 @@ def _value(name: str, sent: Any) -> Any:
     if name == "host_map":
         return tuple(options.HostMapping(**one.model_dump()) for one in sent)
     if name == "cookies":
-        return tuple(options.Cookie(**one.model_dump()) for one in sent)
+        return tuple(options.Cookie(name=one.name, value=kept(one.value), domain=one.domain) for one in sent)
     if name == "steps":
         return tuple(_step(one) for one in sent)
     if name == "device":
         return options.Device(**sent.model_dump())
     if name == "login":
-        return options.Login(**sent.model_dump())
+        return options.Login(user=sent.user, password=kept(sent.password))
     return tuple(sent) if isinstance(sent, list) else sent

@@ -15,7 +15,7 @@ from backend.runs.tests.factories import make_region
 from backend.sites import actions as site_actions
 from backend.sites.models import Monitor, Site
 from backend.sites.monitor_settings import stored_settings
-from workers.measurement.page_options import TypeText
+from workers.measurement.page_options import Login, TypeText
 
 pytestmark = pytest.mark.django_db
 
@@ -198,6 +198,19 @@ def test_secrets_are_asked_for_again_where_another_server_would_get_them(program
     detail = AuditEntry.objects.filter(action="change_monitor").latest("pk").detail["moved"]
     assert (detail["from"], detail["to"]) == ("https://shop.acme.example", "https://new.example")
     assert (detail["secrets_written"], detail["secrets_dropped"]) == (["header X-Key"], ["cookie session", "password"])
+
+
+def test_a_secret_that_is_named_without_its_text_stays_as_it_is_stored(program: Program, world: World) -> None:
+    path, _ = monitor_of(world, program)
+    page = {"cookies": [{"name": "session", "value": "s3cret"}], "login": {"user": "me", "password": "s3cret"}}
+    program.call("PATCH", path, {"headers": [{"name": "X-Key", "value": "s3cret"}], "page": page})
+    named = {"cookies": [{"name": "session"}], "login": {"user": "you"}}
+    more = [{"name": "X-Key"}, {"name": "X-New", "value": "new"}]
+    program.call("PATCH", path, {"headers": more, "page": named})
+    stored = stored_settings(world.monitor("page"))
+    assert [(header.name, header.value) for header in stored.headers] == [("X-Key", "s3cret"), ("X-New", "new")]
+    assert (stored.page.cookies[0].value, stored.page.login) == ("s3cret", Login(user="you", password="s3cret"))
+    assert faults(program.call("PATCH", path, {"headers": [{"name": "X-Other"}]})) == ["#/headers"]
 
 
 def test_a_monitor_that_cannot_be_read_says_so_and_is_written_anew(
