@@ -62,6 +62,7 @@ ROUTERS: tuple[str, ...] = (
     "hosts",
     "pairings",
     "comparisons",
+    "declarations",
     "imports",
     "prometheus",
 )

@@ -25,6 +25,7 @@ from backend.api.v1.problems import (
     problem,
     type_of_status,
 )
+from backend.declared.carrying import DeclarationError
 from backend.faults import FieldFaultError, InvalidError
 from backend.runs.actions import RunsError, TooManyRunsError
 from backend.runs.sharing import SharingError
@@ -54,6 +55,8 @@ def problem_of(error: Exception) -> ProblemError | None:
 
 def _problem_of_what_was_asked(error: Exception) -> ProblemError | None:
     match error:
+        case DeclarationError():
+            return ProblemError(INVALID, faults=[Fault(f"#/{place}", text) for place, text in error.faults.items()])
         case TargetError():
             return invalid("#/url", str(error))
         case InvalidMonitorError():

@@ -81,13 +81,8 @@ class Header(In):
     value: Annotated[str, StringConstraints(max_length=MAX_HEADER_VALUE_CHARS)] | None = None
 
 
-class MonitorChange(In):
-    """What is left out stays; a list replaces the whole list. The timeout of a page is 5 to 120 s, else 1 to 60 s.
-
-    Secrets are for the server they were given for: with another `url` (another scheme, host or port) or other hosts
-    in `page.host_map`, send `headers`, `page.cookies` and `page.login` again, or take them away. Of what is
-    `unreadable`, `headers` replaces all, and `page` begins with nothing set.
-    """
+class MonitorSettingsIn(In):
+    """What can be set of every kind. The timeout of a page is 5 to 120 s, else 1 to 60 s."""
 
     url: Url | None = None
     interval_s: int | None = Field(None, ge=MIN_INTERVAL_S, le=MAX_INTERVAL_S)
@@ -98,6 +93,16 @@ class MonitorChange(In):
     accepted_status: Annotated[list[Status], Field(max_length=MAX_STATUSES)] | None = None
     body_text: Annotated[str, StringConstraints(max_length=MAX_BODY_TEXT_CHARS)] | None = None
     ignore_certificate_errors: bool | None = None
+
+
+class MonitorChange(MonitorSettingsIn):
+    """What is left out stays; a list replaces the whole list. The timeout of a page is 5 to 120 s, else 1 to 60 s.
+
+    Secrets are for the server they were given for: with another `url` (another scheme, host or port) or other hosts
+    in `page.host_map`, send `headers`, `page.cookies` and `page.login` again, or take them away. Of what is
+    `unreadable`, `headers` replaces all, and `page` begins with nothing set.
+    """
+
     page: PageChange | None = None
 
 
@@ -133,6 +138,8 @@ def change_monitor(request: ApiRequest, monitor_id: UUID, change: MonitorChange)
     written = {name for name in before.unreadable if getattr(change, name) is not None}
     left = tuple(name for name in before.unreadable if name not in written)
     settings = replace(changed(before, change), unreadable=left)
+    if change.page is not None:
+        settings = replace(settings, page=changed_page(before.page, change.page))
     return detail_of(actions.change_monitor(actor=request.caller.actor, monitor=monitor, settings=settings))
 
 
@@ -168,10 +175,16 @@ def detail_of(monitor: MonitorRow) -> MonitorDetail:
     )
 
 
-def changed(settings: MonitorSettings, change: MonitorChange) -> MonitorSettings:
-    """The settings with what was sent, unjudged; a secret that was not sent is KEPT."""
-    settings = replace(settings, **_changes(change))
-    return settings if change.page is None else replace(settings, page=changed_page(settings.page, change.page))
+def changed(settings: MonitorSettings, change: MonitorSettingsIn) -> MonitorSettings:
+    """The settings with what was sent, unjudged: a null is what was left out, a secret that was not sent is KEPT."""
+    changes: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name in change.model_fields_set & MonitorSettingsIn.model_fields.keys()
+        if (value := getattr(change, name)) is not None
+    }
+    if change.headers is not None:
+        changes["headers"] = tuple(HeaderLine(name=one.name, value=kept(one.value)) for one in change.headers)
+    return replace(settings, **changes)
 
 
 def _fields(monitor: MonitorRow) -> dict[str, Any]:
@@ -185,15 +198,3 @@ def _fields(monitor: MonitorRow) -> dict[str, Any]:
 
 def _set(request: ApiRequest, monitor_id: UUID, act: Callable[..., MonitorRow]) -> MonitorDetail:
     return detail_of(act(actor=request.caller.actor, monitor=owned_monitor(request, monitor_id)))
-
-
-def _changes(change: MonitorChange) -> dict[str, Any]:
-    """What was sent, as the settings have it. A null is what was left out."""
-    changes: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value
-        for name in change.model_fields_set - {"page"}
-        if (value := getattr(change, name)) is not None
-    }
-    if change.headers is not None:
-        changes["headers"] = tuple(HeaderLine(name=header.name, value=kept(header.value)) for header in change.headers)
-    return changes

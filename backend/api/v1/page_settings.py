@@ -147,7 +147,8 @@ def told_page(page: options.PageOptions) -> PageSettings:
 
 def changed_page(before: options.PageOptions, change: PageChange) -> options.PageOptions:
     """The options with what was sent, unjudged; a secret that was not sent is KEPT."""
-    return replace(before, **{name: _value(name, getattr(change, name)) for name in change.model_fields_set})
+    sent = change.model_fields_set & PageChange.model_fields.keys()
+    return replace(before, **{name: _value(name, getattr(change, name)) for name in sent})
 
 
 def kept(secret: str | None) -> str:

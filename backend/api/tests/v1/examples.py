@@ -54,6 +54,8 @@ BODIES: dict[str, Callable[[World], Body]] = {
     "change_site": lambda world: {"name": "Another name"},
     "change_monitor": lambda world: {"interval_s": 120, "headers": [{"name": "X-Test", "value": "secret-value"}]},
     "choose_host_role": lambda world: {"role": "cdn"},
+    "plan_declaration": lambda world: _declaration(),
+    "carry_out_declaration": lambda world: _declaration(),
     "create_pairing": lambda world: {
         "site": str(world.site.public_id),
         "cdn_url": "https://cdn.shop.example/app.js",
@@ -227,3 +229,8 @@ def _host(world: World) -> Host:
         now=NOW,
     )
     return Host.objects.get(site=world.site)
+
+
+def _declaration() -> Body:
+    probe = {"interval_s": 120, "headers": [{"name": "X-Test", "value": "secret-value"}]}
+    return {"sites": [{"name": "New", "url": "https://new.example/", "probe": probe}]}

@@ -1,0 +1,137 @@
+"""Sites as a file declares them: what is sent, and as what it is understood."""
+
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from backend.alerts.message import Severity
+from backend.alerts.models import RuleKind
+from backend.alerts.models.channels import MAX_NAME_CHARS as MAX_CHANNEL_NAME_CHARS
+from backend.api.v1.monitors import MonitorSettingsIn, changed
+from backend.api.v1.page_settings import PageChange, changed_page
+from backend.api.v1.pairings import Interval, Origin, Regions
+from backend.api.v1.rules import Delay, Params, Remind
+from backend.api.v1.rules import Name as RuleName
+from backend.api.v1.shapes import In, Url
+from backend.compare.models import MAX_NAME_CHARS as MAX_PAIR_NAME_CHARS
+from backend.compare.pairings import PairingDraft
+from backend.declared.wanted import Wanted, WantedMonitor, WantedPair, WantedRule, WantedSite
+from backend.sites.actions import MAX_NAME_CHARS, MAX_PAIRS, MAX_SITES
+from backend.sites.models import MonitorKind
+from backend.sites.monitor_settings import DEFAULT_INTERVAL_S, defaults
+from workers.measurement.messages import Kind
+
+# What a page of rules can still show.
+MAX_RULES_OF_A_SITE = 200
+
+SiteName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_CHARS)]
+PairName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_PAIR_NAME_CHARS)]
+ChannelName = Annotated[str, StringConstraints(min_length=1, max_length=MAX_CHANNEL_NAME_CHARS)]
+
+
+class DeclaredProbe(MonitorSettingsIn):
+    """A site's probe. What is left out is as usual: every minute, from all regions."""
+
+    paused: bool = False
+
+
+class DeclaredPage(DeclaredProbe, PageChange):
+    """A site's page load. What is left out is as usual: every 15 minutes, from all regions."""
+
+
+class DeclaredPair(In):
+    """An asset of the CDN and the same at the origin, known by its name."""
+
+    name: PairName
+    cdn_url: Url
+    origin: Origin
+    interval_s: Interval = DEFAULT_INTERVAL_S[Kind.PAIR]
+    regions: Regions = []
+    ignore_certificate_errors: bool = False
+    paused: bool = False
+
+
+class DeclaredRule(In):
+    """A rule of the site, or of its `monitor` or `pair` alone. Channels are known by their names; none means all."""
+
+    kind: RuleKind
+    monitor: Literal["probe", "page"] | None = None
+    pair: PairName | None = None
+    params: Params = Field(default_factory=dict)
+    name: RuleName = ""
+    severity: Severity | None = None
+    channels: Annotated[list[ChannelName], Field(max_length=50)] = Field(default_factory=list)
+    notify: bool = True
+    enabled: bool = True
+    delay_s: Delay = 0
+    remind_every_s: Remind | None = None
+
+
+class DeclaredSite(In):
+    """A site, known by its name. A section that is left out stays as it is; one that is there is the whole of it."""
+
+    name: SiteName
+    url: Url
+    probe: DeclaredProbe | None = None
+    page: DeclaredPage | None = None
+    pairs: Annotated[list[DeclaredPair], Field(max_length=MAX_PAIRS)] | None = None
+    rules: Annotated[list[DeclaredRule], Field(max_length=MAX_RULES_OF_A_SITE)] | None = None
+
+
+class Declaration(In):
+    """Sites, and the rules that are for all sites. Sites that are not named, and rules that are left out, stay."""
+
+    sites: Annotated[list[DeclaredSite], Field(max_length=MAX_SITES)] = Field(default_factory=list)
+    rules: Annotated[list[DeclaredRule], Field(max_length=MAX_RULES_OF_A_SITE)] | None = None
+
+
+def wanted_of(declaration: Declaration) -> Wanted:
+    """What is declared, unjudged."""
+    return Wanted(
+        sites=tuple(_site(site) for site in declaration.sites),
+        rules=None if declaration.rules is None else tuple(_rule(rule) for rule in declaration.rules),
+    )
+
+
+def _site(site: DeclaredSite) -> WantedSite:
+    return WantedSite(
+        name=site.name,
+        url=site.url,
+        monitors=_monitors(site),
+        pairs=None if site.pairs is None else tuple(_pair(pair) for pair in site.pairs),
+        rules=None if site.rules is None else tuple(_rule(rule) for rule in site.rules),
+    )
+
+
+def _monitors(site: DeclaredSite) -> dict[MonitorKind, WantedMonitor]:
+    monitors = {}
+    if site.probe is not None:
+        settings = changed(defaults(Kind.PROBE, site.url), site.probe)
+        monitors[MonitorKind.PROBE] = WantedMonitor(settings=settings, paused=site.probe.paused)
+    if site.page is not None:
+        settings = changed(defaults(Kind.PAGE, site.url), site.page)
+        settings = replace(settings, page=changed_page(settings.page, site.page))
+        monitors[MonitorKind.PAGE] = WantedMonitor(settings=settings, paused=site.page.paused)
+    return monitors
+
+
+def _pair(pair: DeclaredPair) -> WantedPair:
+    said: dict[str, Any] = pair.model_dump(exclude={"paused", "regions"})
+    return WantedPair(draft=PairingDraft(**said, regions=tuple(pair.regions)), paused=pair.paused)
+
+
+def _rule(rule: DeclaredRule) -> WantedRule:
+    return WantedRule(
+        kind=rule.kind.value,
+        monitor=None if rule.monitor is None else MonitorKind(rule.monitor),
+        pair=rule.pair,
+        params=rule.params,
+        name=rule.name,
+        severity=rule.severity,
+        channels=rule.channels,
+        notify=rule.notify,
+        enabled=rule.enabled,
+        delay_s=rule.delay_s,
+        remind_every_s=rule.remind_every_s,
+    )

@@ -1,0 +1,82 @@
+"""What there is in the words of the file: plain values, durations with their unit, and no secret. Pure."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from backend.alerts.models import Rule
+from backend.alerts.parameters import KINDS
+from backend.compare.pairings import PairingDraft
+from backend.sites.keeping import masked
+from backend.sites.monitor_settings import MonitorSettings, defaults
+from backend.sites.page_settings import stored
+from workers.measurement.messages import Kind
+from workers.measurement.script_text import KEPT
+
+_SAME = ("url", "interval_s", "timeout_s", "profile", "body_text", "ignore_certificate_errors")
+_LISTS = ("regions", "accepted_status")
+
+
+def monitor_document(settings: MonitorSettings, *, paused: bool) -> dict[str, Any]:
+    """All of a probe or page, and of a page's options those that are not as usual."""
+    settings = masked(settings)
+    document = {name: getattr(settings, name) for name in _SAME}
+    document |= {name: list(getattr(settings, name)) for name in _LISTS}
+    document["headers"] = [{"name": header.name} for header in settings.headers]
+    document["paused"] = paused
+    return document | {name: _told(value) for name, value in stored(settings.page).items()}
+
+
+def usual_monitor(kind: Kind, url: str) -> dict[str, Any]:
+    """The same of one that nobody has changed."""
+    return monitor_document(defaults(kind, url), paused=False)
+
+
+def pair_document(draft: PairingDraft, *, paused: bool) -> dict[str, Any]:
+    return {
+        "cdn_url": draft.cdn_url,
+        "origin": draft.origin,
+        "interval_s": draft.interval_s,
+        "regions": list(draft.regions),
+        "ignore_certificate_errors": draft.ignore_certificate_errors,
+        "paused": paused,
+    }
+
+
+def usual_pair() -> dict[str, Any]:
+    """The same of a new one, which has no addresses yet."""
+    return pair_document(PairingDraft(cdn_url="", origin=""), paused=False)
+
+
+def rule_document(rule: Rule) -> dict[str, Any]:
+    """All of a rule but its place. Its channels must have been fetched."""
+    return {
+        "kind": rule.kind,
+        "name": rule.name,
+        "params": dict(rule.params),
+        "severity": rule.severity,
+        "channels": sorted(channel.name for channel in rule.channels.all()),
+        "notify": rule.notify,
+        "enabled": rule.enabled,
+        "delay_s": rule.delay_s,
+        "remind_every_s": rule.remind_every_s,
+    }
+
+
+def usual_rule(kind: str) -> dict[str, Any]:
+    """The same of a new one of the kind, but its parameters, which say what it is about."""
+    plain = {"name": "", "channels": [], "notify": True, "enabled": True, "delay_s": 0, "remind_every_s": None}
+    return {"severity": KINDS[kind].severity} | plain
+
+
+def without_usual(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a document has to be said."""
+    return {name: value for name, value in document.items() if name not in usual or value != usual[name]}
+
+
+def _told(value: Any) -> Any:
+    """A stored value without what stands for a secret, and without what is not set."""
+    if isinstance(value, list):
+        return [_told(one) for one in value]
+    if isinstance(value, dict):
+        return {name: one for name, one in value.items() if one is not None and one != KEPT}
+    return value

@@ -1,0 +1,81 @@
+"""What there is, as a file would say it."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from backend.accounts.models import Organisation
+from backend.alerts.models import Rule
+from backend.compare.actions import draft_of
+from backend.compare.models import Pairing
+from backend.declared.documents import (
+    monitor_document,
+    pair_document,
+    rule_document,
+    usual_monitor,
+    usual_pair,
+    usual_rule,
+    without_usual,
+)
+from backend.declared.there import There
+from backend.sites.models import Monitor, Site
+from backend.sites.monitor_settings import stored_settings
+from backend.sites.targets import canonical_url
+from workers.measurement.messages import Kind
+
+_AMBIGUOUS = "{} sites are called {}: give all but one another name, since a file knows them by it."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """A declaration of all that is measured, without secrets; `remarks` say what could not be told."""
+
+    sites: tuple[Mapping[str, Any], ...]
+    rules: tuple[Mapping[str, Any], ...]
+    remarks: tuple[str, ...]
+
+
+def export(organisation: Organisation) -> Exported:
+    """All sites with what is not as usual of them. Carried out, it changes nothing. At most five statements."""
+    there = There(organisation)
+    names = Counter(site.name for site in there.sites)
+    remarks = [_AMBIGUOUS.format(number, name) for name, number in names.items() if number > 1]
+    return Exported(
+        sites=tuple(_site(there, site, remarks) for site in there.sites),
+        rules=tuple(_rule(rule, {}) for rule in there.rules_of(None)),
+        remarks=tuple(remarks),
+    )
+
+
+def _site(there: There, site: Site, remarks: list[str]) -> dict[str, Any]:
+    told: dict[str, Any] = {"name": site.name, "url": site.url}
+    for monitor in there.monitors_of(site):
+        settings = stored_settings(monitor)
+        if settings.unreadable:
+            remarks.append(f"The {monitor.kind} of {site.name} is left out: what it keeps secret cannot be read.")
+            continue
+        usual = usual_monitor(settings.kind, canonical_url(site.url, settings.kind))
+        told[monitor.kind] = without_usual(monitor_document(settings, paused=monitor.paused), usual)
+    pairings = there.pairings_of(site)
+    pairs = {pairing.monitor_id: pairing.name for pairing in pairings}
+    return told | {
+        "pairs": [_pair(pairing) for pairing in pairings],
+        "rules": [_rule(rule, pairs) for rule in there.rules_of(site)],
+    }
+
+
+def _pair(pairing: Pairing) -> dict[str, Any]:
+    document = pair_document(draft_of(pairing), paused=pairing.monitor.paused)
+    return {"name": pairing.name} | without_usual(document, usual_pair())
+
+
+def _rule(rule: Rule, pairs: Mapping[int, str]) -> dict[str, Any]:
+    document = without_usual(rule_document(rule), usual_rule(rule.kind))
+    return document | _place(rule.monitor, pairs)
+
+
+def _place(monitor: Monitor | None, pairs: Mapping[int, str]) -> dict[str, str]:
+    if monitor is None:
+        return {}
+    return {"pair": pairs[monitor.pk]} if monitor.kind == Kind.PAIR else {"monitor": monitor.kind}

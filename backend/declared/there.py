@@ -1,0 +1,51 @@
+"""What there is, read at once for as many sites as are asked for."""
+
+from collections import defaultdict
+from collections.abc import Collection
+
+from django.db.models import Q
+
+from backend.accounts.models import Organisation
+from backend.alerts.models import Rule
+from backend.compare.models import Pairing
+from backend.sites.models import Monitor, MonitorKind, Site, SiteStatus
+
+
+class There:
+    """Sites of these names, or all that are measured, with all that belongs to them, and the rules for all sites. At
+    most five statements.
+    """
+
+    def __init__(self, organisation: Organisation, names: Collection[str] | None = None) -> None:
+        wanted = Q(organisation=organisation, status=SiteStatus.ACTIVE)
+        if names is not None:
+            wanted &= Q(name__in=set(names))
+        self.sites = list(Site.objects.filter(wanted).select_related("organisation").order_by("name", "pk"))
+        of_them = Q(site__in=[site.pk for site in self.sites])
+        self._monitors: dict[int, list[Monitor]] = defaultdict(list)
+        monitors = Monitor.objects.filter(of_them).exclude(kind=MonitorKind.PAIR).defer(None)
+        for monitor in monitors.select_related("site__organisation").order_by("pk"):
+            self._monitors[monitor.site_id].append(monitor)
+        self._pairings: dict[int, list[Pairing]] = defaultdict(list)
+        pairings = Pairing.objects.filter(of_them).select_related("monitor__site", "site__organisation")
+        for pairing in pairings.order_by("name"):
+            self._pairings[pairing.site_id].append(pairing)
+        self._rules: dict[int | None, list[Rule]] = defaultdict(list)
+        rules = Rule.objects.filter(of_them | Q(site=None), organisation=organisation)
+        named = rules.select_related("organisation", "site", "monitor").prefetch_related("channels")
+        for rule in named.order_by("pk"):
+            self._rules[rule.site_id].append(rule)
+
+    def sites_called(self, name: str) -> list[Site]:
+        return [site for site in self.sites if site.name == name]
+
+    def monitors_of(self, site: Site) -> list[Monitor]:
+        """Its probe and page."""
+        return self._monitors[site.pk]
+
+    def pairings_of(self, site: Site) -> list[Pairing]:
+        return self._pairings[site.pk]
+
+    def rules_of(self, site: Site | None) -> list[Rule]:
+        """Those of a site, or for all sites."""
+        return self._rules[site.pk if site else None]

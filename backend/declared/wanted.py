@@ -1,0 +1,64 @@
+"""What shall be, as values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from backend.compare.pairings import PairingDraft
+from backend.sites.models import MonitorKind
+from backend.sites.monitor_settings import MonitorSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedMonitor:
+    """All settings of a probe or page; KEPT in place of a secret keeps the one that is stored."""
+
+    settings: MonitorSettings
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedPair:
+    """A comparison, known by its name."""
+
+    draft: PairingDraft
+    paused: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedRule:
+    """A rule of a site, or of one of its monitors: `monitor` is `probe` or `page`, `pair` a pair's name.
+
+    Parameters and severity that are left out are those of the kind. `channels` are names; none means all.
+    """
+
+    kind: str
+    monitor: MonitorKind | None = None
+    pair: str | None = None
+    params: Mapping[str, Any] = field(default_factory=dict)
+    name: str = ""
+    severity: str | None = None
+    channels: Sequence[str] = ()
+    notify: bool = True
+    enabled: bool = True
+    delay_s: int = 0
+    remind_every_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedSite:
+    """A site, known by its name. What is None is left as it is; a list is the whole list."""
+
+    name: str
+    url: str
+    monitors: Mapping[MonitorKind, WantedMonitor] = field(default_factory=dict)
+    pairs: Sequence[WantedPair] | None = None
+    rules: Sequence[WantedRule] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """Sites, and the rules for all of them; rules that are None are left as they are."""
+
+    sites: Sequence[WantedSite] = ()
+    rules: Sequence[WantedRule] | None = None
