@@ -16,7 +16,7 @@ from workers.commands.output import OutputError, ReaderGoneError, flush, give_up
 Handler = Callable[[int, FrameType | None], Any] | signal.Handlers
 
 _MAIN = threading.main_thread()
-_LACKS = "measuring needs the package {package}, which is not here; install firstbyte with its part [worker]."
+_LACKS = "this needs the package {package}, which is not here; install firstbyte with its part [worker]."
 _NOT_MEASURED = 4
 # What a shell says of a program that a signal ended.
 _SIGNALLED = 128

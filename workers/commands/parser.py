@@ -14,6 +14,7 @@ from workers.commands import (
     page_arguments,
     pipeline_arguments,
     probe_arguments,
+    sites_arguments,
 )
 from workers.commands.all_argument import add_all
 from workers.commands.help_layout import laid_out
@@ -38,6 +39,8 @@ examples:
       --origin https://www.example.org/app.js
   may this release go out? (asks the service)
     firstbyte gate --site shop --rule "ttfb<=+10%"
+  what is measured, as code (asks the service):
+    firstbyte sites plan sites.yaml
   can this machine measure, and reach its service?
     firstbyte doctor
 
@@ -127,6 +130,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     pipeline_arguments.add_gate(gate)
     deploys = commands.add_parser("deploys", help="tell of a release", description=pipeline_arguments.DEPLOYS)
     pipeline_arguments.add_deploys(deploys, _Parser)
+    sites = commands.add_parser("sites", help="keep sites in a file", description=sites_arguments.SITES)
+    sites_arguments.add_sites(sites, _Parser)
     log_arguments.add_logs(commands.add_parser)
     why = "read a file of another tool"
     import_arguments.add_import(commands.add_parser("import", help=why, description=import_arguments.IMPORT))

@@ -32,6 +32,9 @@ _NAMES = {
     "gates": frozenset({"id", "status", "url"}),
     "deploys": frozenset({"id", "at"}),
     "imports": frozenset({"imports", "skipped", "remarks"}),
+    "declaration": frozenset({"sites", "rules", "remarks"}),
+    "declaration/plan": frozenset({"changes"}),
+    "declaration/apply": frozenset({"changes"}),
 }
 _AGAIN = frozenset(
     {
@@ -49,11 +52,11 @@ class UnreachableError(Exception):
 
 
 class RefusedError(Exception):
-    """The service answered no. `status` is HTTP's, the text its own words."""
+    """The service answered no. `status` is HTTP's, the text its own words; `faults` are those by JSON pointer."""
 
-    def __init__(self, status: int, words: str) -> None:
+    def __init__(self, status: int, words: str, faults: Mapping[str, str]) -> None:
         super().__init__(words)
-        self.status = status
+        self.status, self.faults = status, faults
 
     @property
     def is_usage(self) -> bool:
@@ -82,12 +85,14 @@ class Api:
         query = f"?wait={wait_s}" if wait_s else ""
         return self._ask(self._request("GET", path + query), _TIMEOUT_S + wait_s, _names_in(path))
 
-    def post(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
+    def post(
+        self, path: str, body: Mapping[str, object] | None = None, *, timeout_s: float = _TIMEOUT_S
+    ) -> dict[str, Any]:
         """What came of it, carried out once however often it is sent. Raises UnreachableError, RefusedError."""
         request = self._request("POST", path, json.dumps(body or {}).encode())
         request.add_header("Idempotency-Key", str(uuid4()))
         request.add_header("Content-Type", "application/json")
-        return self._ask(request, _TIMEOUT_S, _names_in(path))
+        return self._ask(request, timeout_s, _names_in(path))
 
     def post_file(self, path: str, packed: bytes) -> dict[str, Any]:
         """The same with a file of JSON, packed with gzip."""
@@ -133,7 +138,8 @@ class Api:
     def _read(self, answer: _Answer, names: frozenset[str]) -> dict[str, Any]:
         document = _document(answer.body)
         if answer.status >= HTTPStatus.BAD_REQUEST and document is not None and "title" in document:
-            raise RefusedError(answer.status, _words(document))
+            faults = _faults(document)
+            raise RefusedError(answer.status, _words(document, faults), faults)
         if answer.status >= HTTPStatus.MULTIPLE_CHOICES:
             where = answer.headers.get("Location", "")
             instead = f" and points to {where[:200]}" if where else ""
@@ -175,7 +181,8 @@ def _parts_of(url: str) -> SplitResult | None:
 
 
 def _names_in(path: str) -> frozenset[str]:
-    return _NAMES[path.partition("?")[0].partition("/")[0]]
+    place = path.partition("?")[0]
+    return _NAMES.get(place) or _NAMES[place.partition("/")[0]]
 
 
 class _StayHere(urllib.request.HTTPRedirectHandler):
@@ -222,14 +229,14 @@ def _document(body: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _words(problem: Mapping[str, Any]) -> str:
-    """A problem as a sentence or several: what is at fault by the names that people have for it, where it is told as
-    our service tells it."""
+def _faults(problem: Mapping[str, Any]) -> dict[str, str]:
+    """What is at fault by JSON pointer, where it is told as our service tells it."""
     errors = problem.get("errors")
-    faults = [_fault(one) for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
-    return "\n".join(faults) or str(problem.get("detail") or problem["title"])
+    faults = [one for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
+    return {str(one.get("pointer", "")): str(one.get("detail", "")) for one in faults}
 
 
-def _fault(fault: Mapping[str, Any]) -> str:
-    place, detail = place_of(str(fault.get("pointer", ""))), str(fault.get("detail", ""))
-    return f"{place}: {detail}" if place else detail
+def _words(problem: Mapping[str, Any], faults: Mapping[str, str]) -> str:
+    """A problem as a sentence or several: what is at fault by the names that people have for it."""
+    told = [f"{place}: {detail}" if (place := place_of(pointer)) else detail for pointer, detail in faults.items()]
+    return "\n".join(told) or str(problem.get("detail") or problem["title"])

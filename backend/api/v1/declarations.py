@@ -74,8 +74,8 @@ def plan_declaration(request: ApiRequest, declaration: Declaration, delete: MayD
     return _outcome(actions.plan, request, declaration, delete)
 
 
-@router.post("/declaration", auth=WRITE, response=Declared)
-def carry_out_declaration(request: ApiRequest, declaration: Declaration, delete: MayDelete = False) -> Declared:
+@router.post("/declaration/apply", auth=WRITE, response=Declared)
+def apply_declaration(request: ApiRequest, declaration: Declaration, delete: MayDelete = False) -> Declared:
     """Makes sites, monitors, pairs and rules as declared: all of it, or nothing."""
     return _outcome(actions.carry_out, request, declaration, delete)
 

@@ -55,7 +55,7 @@ BODIES: dict[str, Callable[[World], Body]] = {
     "change_monitor": lambda world: {"interval_s": 120, "headers": [{"name": "X-Test", "value": "secret-value"}]},
     "choose_host_role": lambda world: {"role": "cdn"},
     "plan_declaration": lambda world: _declaration(),
-    "carry_out_declaration": lambda world: _declaration(),
+    "apply_declaration": lambda world: _declaration(),
     "create_pairing": lambda world: {
         "site": str(world.site.public_id),
         "cdn_url": "https://cdn.shop.example/app.js",

@@ -70,7 +70,7 @@ def site_in(document: Document, name: str) -> Document:
 
 
 def test_a_declared_site_is_made_with_all_that_belongs_to_it(program: Program, world: World) -> None:
-    assert told(program.post("declaration", {"sites": [NEW]})) == [
+    assert told(program.post("declaration/apply", {"sites": [NEW]})) == [
         ("create", "site", "New", ""),
         ("change", "probe", "New", ""),
         ("change", "page", "New", ""),
@@ -96,15 +96,15 @@ def test_a_declared_site_is_made_with_all_that_belongs_to_it(program: Program, w
 
 
 def test_what_is_declared_already_changes_nothing(program: Program, world: World) -> None:
-    program.post("declaration", {"sites": [NEW]})
+    program.post("declaration/apply", {"sites": [NEW]})
     versions = dict(Monitor.objects.values_list("pk", "config_version"))
-    assert told(program.post("declaration", {"sites": [NEW]})) == []
-    assert told(program.post("declaration", exported(program))) == []
+    assert told(program.post("declaration/apply", {"sites": [NEW]})) == []
+    assert told(program.post("declaration/apply", exported(program))) == []
     assert dict(Monitor.objects.values_list("pk", "config_version")) == versions
 
 
 def test_what_is_exported_holds_all_but_secrets_and_what_is_as_usual(program: Program, world: World) -> None:
-    program.post("declaration", {"sites": [NEW]})
+    program.post("declaration/apply", {"sites": [NEW]})
     document = exported(program)
     assert b"s3cret" not in program.get("declaration").content
     assert site_in(document, "New") == NEW | {
@@ -128,11 +128,11 @@ def test_what_is_exported_holds_all_but_secrets_and_what_is_as_usual(program: Pr
 
 
 def test_an_export_makes_the_same_elsewhere(program: Program, world: World, charlie: Member) -> None:
-    program.post("declaration", {"sites": [NEW | {"page": {"interval_s": 1800}, "probe": {"timeout_s": 9}}]})
+    program.post("declaration/apply", {"sites": [NEW | {"page": {"interval_s": 1800}, "probe": {"timeout_s": 9}}]})
     document = exported(program)
     make_world(charlie, code="eu-2")
     other = Program(make_token(charlie))
-    other.post("declaration", document)
+    other.post("declaration/apply", document)
     assert site_in(exported(other), "New") == site_in(document, "New")
 
 
@@ -140,20 +140,20 @@ def test_a_plan_tells_what_would_change_and_changes_nothing(program: Program, wo
     before = (exported(program), AuditEntry.objects.count(), Schedule.objects.count())
     planned = program.post("declaration/plan", {"sites": [NEW]})
     assert (exported(program), AuditEntry.objects.count(), Schedule.objects.count()) == before
-    assert planned.json() == program.post("declaration", {"sites": [NEW]}).json()
+    assert planned.json() == program.post("declaration/apply", {"sites": [NEW]}).json()
 
 
 def test_a_section_that_is_there_is_the_whole_of_it_and_one_that_is_not_stays(program: Program, world: World) -> None:
-    program.post("declaration", {"sites": [NEW]})
+    program.post("declaration/apply", {"sites": [NEW]})
     bare = {"name": "New", "url": "https://new.example/"}
-    assert told(program.post("declaration", {"sites": [bare]})) == []
-    answer = program.post("declaration", {"sites": [bare | {"probe": {"interval_s": 120}}]})
+    assert told(program.post("declaration/apply", {"sites": [bare]})) == []
+    answer = program.post("declaration/apply", {"sites": [bare | {"probe": {"interval_s": 120}}]})
     assert fields(answer) == {
         "interval_s": (300, 120),
         "regions": (["eu"], []),
         "headers": ([{"name": "X-Key"}], []),
     }
-    answer = program.post("declaration", {"sites": [bare | {"page": {"login": {"user": "you"}}}]})
+    answer = program.post("declaration/apply", {"sites": [bare | {"page": {"login": {"user": "you"}}}]})
     assert answer.status_code == 200
     site = Site.objects.get(name="New")
     assert stored_settings(site.monitors.get(kind="page")).page.login == Login(user="you", password="s3cret")
@@ -161,40 +161,40 @@ def test_a_section_that_is_there_is_the_whole_of_it_and_one_that_is_not_stays(pr
 
 
 def test_another_secret_is_told_without_its_text(program: Program, world: World) -> None:
-    program.post("declaration", {"sites": [NEW]})
+    program.post("declaration/apply", {"sites": [NEW]})
     probe = NEW["probe"] | {"headers": [{"name": "X-Key", "value": "an0ther"}]}
-    answer = program.post("declaration", {"sites": [NEW | {"probe": probe}]})
+    answer = program.post("declaration/apply", {"sites": [NEW | {"probe": probe}]})
     (change,) = answer.json()["changes"]
     assert change["fields"] == [{"name": "headers", "before": None, "after": None, "is_secret": True}]
     assert Site.objects.get(name="New").monitors.get(kind="probe").headers == [["X-Key", "an0ther"]]
 
 
 def test_what_a_list_does_not_name_goes_only_when_that_is_allowed(program: Program, world: World) -> None:
-    program.post("declaration", {"sites": [NEW]})
+    program.post("declaration/apply", {"sites": [NEW]})
     fewer = {"sites": [NEW | {"pairs": [], "rules": NEW["rules"][:1]}]}
-    kept = told(program.post("declaration", fewer))
+    kept = told(program.post("declaration/apply", fewer))
     assert [one[0] for one in kept] == ["keep"] * 3
     assert (Pairing.objects.count(), Rule.objects.filter(site__name="New").count()) == (1, 3)
-    gone = told(program.post("declaration?delete=true", fewer))
+    gone = told(program.post("declaration/apply?delete=true", fewer))
     assert gone == [("delete", *one[1:]) for one in kept]
     assert (Pairing.objects.count(), Rule.objects.filter(site__name="New").count()) == (0, 1)
-    assert told(program.post("declaration?delete=true", fewer)) == []
+    assert told(program.post("declaration/apply?delete=true", fewer)) == []
 
 
 def test_sites_that_are_not_named_stay_whatever_is_allowed(program: Program, world: World) -> None:
     before = site_in(exported(program), world.site.name)
-    program.post("declaration?delete=true", {"sites": [NEW]})
+    program.post("declaration/apply?delete=true", {"sites": [NEW]})
     assert site_in(exported(program), world.site.name) == before
 
 
 def test_pairs_and_rules_are_changed_where_they_are(program: Program, world: World) -> None:
-    program.post("declaration", {"sites": [NEW]})
+    program.post("declaration/apply", {"sites": [NEW]})
     pair, rule = Pairing.objects.get(), Rule.objects.get(name="Paint")
     changed = {
         "pairs": [NEW["pairs"][0] | {"interval_s": 600, "paused": True}],
         "rules": [NEW["rules"][0], NEW["rules"][1] | {"params": LCP | {"limit": 3000}}, NEW["rules"][2]],
     }
-    assert told(program.post("declaration?delete=true", {"sites": [NEW | changed]})) == [
+    assert told(program.post("declaration/apply?delete=true", {"sites": [NEW | changed]})) == [
         ("change", "pair", "New", "Script"),
         ("change", "rule", "New", "Paint"),
     ]
@@ -208,9 +208,9 @@ def test_of_rules_that_are_called_alike_those_stay_that_are_written_so(program: 
         return {"kind": "budget", "params": {"limit": limit}}
 
     site = {"name": "New", "url": "https://new.example/"}
-    program.post("declaration", {"sites": [site | {"rules": [budget(100), budget(200), budget(300)]}]})
+    program.post("declaration/apply", {"sites": [site | {"rules": [budget(100), budget(200), budget(300)]}]})
     known = {rule.params["limit"]: rule.pk for rule in Rule.objects.filter(site__name="New")}
-    answer = program.post("declaration", {"sites": [site | {"rules": [budget(300), budget(150), budget(100)]}]})
+    answer = program.post("declaration/apply", {"sites": [site | {"rules": [budget(300), budget(150), budget(100)]}]})
     assert fields(answer)["params"][1]["limit"] == 150
     limits = {rule.params["limit"]: rule.pk for rule in Rule.objects.filter(site__name="New")}
     assert limits == {100: known[100], 150: known[200], 300: known[300]}
@@ -228,9 +228,9 @@ def test_rules_for_all_sites_and_their_channels_are_declared(program: Program, w
         *exported(program)["rules"],
         {"kind": "no_data", "params": {"intervals": 9}, "name": "Late", "channels": ["ops"]},
     ]
-    assert told(program.post("declaration?delete=true", {"rules": rules})) == [("create", "rule", None, "Late")]
+    assert told(program.post("declaration/apply?delete=true", {"rules": rules})) == [("create", "rule", None, "Late")]
     assert exported(program)["rules"][-1] == rules[-1]
-    nobody = program.post("declaration", {"rules": [rules[-1] | {"channels": ["nobody"]}]})
+    nobody = program.post("declaration/apply", {"rules": [rules[-1] | {"channels": ["nobody"]}]})
     assert faults(nobody) == {"#/rules/0/channels": "There is no channel 'nobody'; there are ops."}
 
 
@@ -250,7 +250,7 @@ def test_every_fault_is_told_with_its_place_and_nothing_is_changed(program: Prog
             {"name": "Rules", "url": "https://r.example/", "rules": [{"kind": "cdn", "pair": "none"}]},
         ]
     }
-    told_faults = faults(program.post("declaration", wrong))
+    told_faults = faults(program.post("declaration/apply", wrong))
     assert set(told_faults) == {
         "#/sites/0/probe/timeout_s",
         "#/sites/0/page/regions",
@@ -269,7 +269,7 @@ def test_every_fault_is_told_with_its_place_and_nothing_is_changed(program: Prog
 
 def test_two_sites_of_one_name_are_no_choice_of_ours(program: Program, world: World) -> None:
     program.post("sites", {"url": "https://other.example/", "name": world.site.name})
-    answer = program.post("declaration", {"sites": [{"name": world.site.name, "url": world.site.url}]})
+    answer = program.post("declaration/apply", {"sites": [{"name": world.site.name, "url": world.site.url}]})
     assert faults(answer) == {"#/sites/0/name": "2 sites are called so: give all but one another name first."}
     (remark,) = program.get("declaration").json()["remarks"]
     assert remark.startswith(f"2 sites are called {world.site.name}:")
@@ -277,18 +277,20 @@ def test_two_sites_of_one_name_are_no_choice_of_ours(program: Program, world: Wo
 
 def test_names_that_are_given_twice_are_refused(program: Program, world: World) -> None:
     pairs = [NEW["pairs"][0], NEW["pairs"][0]]
-    assert "#/sites/0/pairs/1/name" in faults(program.post("declaration", {"sites": [NEW | {"pairs": pairs}]}))
-    assert "#/sites/1/name" in faults(program.post("declaration", {"sites": [NEW, NEW]}))
+    assert "#/sites/0/pairs/1/name" in faults(program.post("declaration/apply", {"sites": [NEW | {"pairs": pairs}]}))
+    assert "#/sites/1/name" in faults(program.post("declaration/apply", {"sites": [NEW, NEW]}))
 
 
 def test_secrets_go_to_no_other_server_than_before(program: Program, world: World) -> None:
-    program.post("declaration", {"sites": [NEW]})
+    program.post("declaration/apply", {"sites": [NEW]})
     probe = {"url": "https://evil.example/", "headers": [{"name": "X-Key"}]}
-    assert set(faults(program.post("declaration", {"sites": [NEW | {"probe": probe}]}))) == {"#/sites/0/probe/headers"}
+    assert set(faults(program.post("declaration/apply", {"sites": [NEW | {"probe": probe}]}))) == {
+        "#/sites/0/probe/headers"
+    }
 
 
 def test_a_section_that_cannot_be_read_is_left_out_and_said(program: Program, world: World, settings: Any) -> None:
-    program.post("declaration", {"sites": [NEW]})
+    program.post("declaration/apply", {"sites": [NEW]})
     settings.FERNET_KEYS = ("Vf7jyJc8dWZc3pDg9a4oYjmN9Z3dYtXvP9zv1mBgVnQ=",)
     document = program.get("declaration").json()
     assert site_in(document, "New").keys() == {"name", "url", "pairs", "rules"}
@@ -299,18 +301,18 @@ def test_a_section_that_cannot_be_read_is_left_out_and_said(program: Program, wo
 
 def test_rules_are_declared_only_by_who_may_change_them(alice: Member, world: World) -> None:
     writer = Program(make_token(alice, Scope.WRITE))
-    assert writer.post("declaration", {"sites": [NEW | {"rules": None}]}).status_code == 200
-    assert problem_of(writer.post("declaration", {"sites": [NEW]}))["type"].endswith("scope-missing")
-    assert problem_of(writer.post("declaration", {"rules": []}))["type"].endswith("scope-missing")
+    assert writer.post("declaration/apply", {"sites": [NEW | {"rules": None}]}).status_code == 200
+    assert problem_of(writer.post("declaration/apply", {"sites": [NEW]}))["type"].endswith("scope-missing")
+    assert problem_of(writer.post("declaration/apply", {"rules": []}))["type"].endswith("scope-missing")
     reader = Program(make_token(alice, role=Role.VIEWER))
-    assert problem_of(reader.post("declaration", {"sites": []}))["type"].endswith("forbidden")
+    assert problem_of(reader.post("declaration/apply", {"sites": []}))["type"].endswith("forbidden")
     assert reader.get("declaration").status_code == 200
 
 
 def test_sites_of_others_are_neither_told_nor_changed(program: Program, world: World, charlie: Member) -> None:
     theirs = make_world(charlie, code="eu-2")
     assert theirs.site.name not in [site["name"] for site in exported(program)["sites"]]
-    made = program.post("declaration", {"sites": [{"name": theirs.site.name, "url": "https://mine.example/"}]})
+    made = program.post("declaration/apply", {"sites": [{"name": theirs.site.name, "url": "https://mine.example/"}]})
     assert told(made) == [("create", "site", theirs.site.name, "")]
     theirs.site.refresh_from_db()
     assert theirs.site.url != "https://mine.example/"
@@ -321,9 +323,9 @@ def test_an_export_asks_as_often_for_many_sites_as_for_one(
 ) -> None:
     from backend.declared.exporting import export  # noqa: PLC0415
 
-    program.post("declaration", {"sites": [NEW]})
+    program.post("declaration/apply", {"sites": [NEW]})
     with django_assert_num_queries(5):
         export(world.member.organisation)
-    program.post("declaration", {"sites": [NEW | {"name": f"New {n}"} for n in range(3)]})
+    program.post("declaration/apply", {"sites": [NEW | {"name": f"New {n}"} for n in range(3)]})
     with django_assert_num_queries(5):
         assert len(export(world.member.organisation).sites) == 5

@@ -1,0 +1,80 @@
+"""What `firstbyte sites` takes. Imported with every command, so it imports next to nothing."""
+
+import argparse
+
+from workers.commands.pipeline_arguments import add_service
+
+SITES = """\
+Keeps sites in a file, as code: what is measured of them, how often and from where, their CDN pairs and their rules.
+
+the file:
+  sites:
+    # A site is known by its name, and keeps its URL.
+    - name: Shop
+      url: https://www.shop.example/
+      probe: {interval_s: 60, regions: [eu, us]}
+      page:
+        interval_s: 900
+        headers: [{name: X-Key, value: !env SHOP_KEY}]
+      pairs:
+        - name: app.js
+          cdn_url: https://cdn.shop.example/app.js
+          origin: www.shop.example
+      rules:
+        - kind: budget
+          monitor: page
+          params: {metric: lcp_ms, limit: 2500}
+          channels: [ops]
+  # Those for all sites.
+  rules: []
+
+A section (probe, page, pairs, rules) that is there is the whole of it: what it leaves out is as usual. One that is
+missing stays as it is, and so do sites that the file does not name: several files can each have their own. Secrets
+come from the environment with !env, and stay as they are stored where only their name is written.
+
+environment:
+  FIRSTBYTE_URL, FIRSTBYTE_TOKEN     instead of --url and --token (the token also as FIRSTBYTE_TOKEN_FILE)
+
+examples:
+  firstbyte sites export | tee sites.yaml    begin with what there is
+  firstbyte sites plan sites.yaml            in a pull request: what would change
+  firstbyte sites apply sites.yaml           on the main branch: change it, all or nothing
+
+exit codes:
+  0 nothing differs, or all was carried out   1 plan: something differs   2 wrong usage, or a file that cannot be so
+  4 the service could not be reached
+"""
+EXPORT = """\
+Writes all sites that are measured, with what is not as usual of them, as YAML. Secrets are named, not told.
+
+exit codes:
+  0 told   2 wrong usage   4 the service could not be reached
+"""
+PLAN = """\
+Tells what a file would change, and changes nothing. What cannot be is told with its line.
+
+exit codes:
+  0 nothing differs   1 something differs   2 wrong usage, or a file that cannot be so
+  4 the service could not be reached
+"""
+APPLY = """\
+Carries a file out, all of it or nothing, and tells what was changed.
+
+exit codes:
+  0 carried out   2 wrong usage, or a file that cannot be so: nothing was changed   4 the service could not be reached
+"""
+
+
+def add_sites(parser: argparse.ArgumentParser, make: type[argparse.ArgumentParser]) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, parser_class=make)
+    export = actions.add_parser("export", help="write what there is as a file", description=EXPORT)
+    add_service(export, scope="read")
+    for name, words, description in (
+        ("plan", "tell what a file would change", PLAN),
+        ("apply", "carry a file out", APPLY),
+    ):
+        action = actions.add_parser(name, help=words, description=description)
+        action.add_argument("file", metavar="FILE", help="the file (YAML or JSON); - for standard input")
+        add_service(action, scope="write (with rules also alerts)")
+        delete = "delete pairs and rules that a written list does not name (they are kept, and told)"
+        action.add_argument("--delete", action="store_true", help=delete)
