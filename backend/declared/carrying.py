@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from django.db import transaction
-
 from backend.accounts.models import Organisation, User
 from backend.alerts.models import Channel
 from backend.declared.changes import Act, Change, FieldChange, What
@@ -46,10 +44,11 @@ class Carrying:
 
     @contextmanager
     def at(self, path: str) -> Iterator[None]:
-        """Carries out one thing. Where it cannot be, nothing of it is, and the fault is noted for its place."""
+        """Carries out one thing. Where it cannot be, the fault is noted for its place, and nothing will have been done
+        at the end.
+        """
         try:
-            with transaction.atomic():
-                yield
+            yield
         except InvalidError as error:
             self.faults |= {f"{path}/{name.replace('.', '/')}": text for name, text in error.faults.items()}
         except TargetError as error:

@@ -8,7 +8,7 @@ from backend.declared.changes import Act, FieldChange, What, differences
 from backend.declared.documents import monitor_document
 from backend.declared.wanted import WantedMonitor
 from backend.runs import actions
-from backend.sites.keeping import masked
+from backend.sites.keeping import with_kept
 from backend.sites.models import Monitor
 from backend.sites.monitor_settings import MonitorSettings, stored_settings
 
@@ -16,7 +16,7 @@ from backend.sites.monitor_settings import MonitorSettings, stored_settings
 def carry_out_monitor(carrying: Carrying, monitor: Monitor, wanted: WantedMonitor, *, site: str) -> None:
     """Changes a monitor until it is as wanted. Raises InvalidError, TargetError."""
     before, was_paused = stored_settings(monitor), monitor.paused
-    if masked(before) == wanted.settings and was_paused == wanted.paused:
+    if with_kept(wanted.settings, before) == before and was_paused == wanted.paused:
         return
     carrying.refuse_unknown_regions(wanted.settings.regions, kept=monitor.regions)
     monitor = actions.change_monitor(actor=carrying.actor, monitor=monitor, settings=wanted.settings)
