@@ -91,6 +91,9 @@ def _run(places: Places, part: Part) -> bool:
 def start_and_memory(places: Places) -> bool:
     """How long `up` takes when everything was set up before, and what all services hold when nobody asks anything."""
     ran = holder(places.lock) is not None
+    if not places.fleet.exists():
+        # A first start installs and sets up; it is no second one.
+        up.up(places, port=None, with_demo=True, foreground=False)
     up.down(places)
     began = monotonic()
     up.up(places, port=None, with_demo=True, foreground=False)
