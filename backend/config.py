@@ -15,6 +15,8 @@ from workers.measurement.addresses import Network, parse_networks
 from workers.measurement.target import parse_ports
 
 PREFIX = "FIRSTBYTE_"
+# Of the provider that people sign in by, in addresses.
+PROVIDER_ID = "sso"
 # Secrets and addresses are short; a larger file is a mistake (a key ring, a log), not a setting.
 MAX_FILE_BYTES = 64 * 1024
 # How an S3-compatible storage is reached, by the scheme of its URL.
@@ -49,6 +51,10 @@ class Config(BaseSettings):
     api_requests_per_minute: Annotated[int, Field(ge=1, le=1_000_000)] = 600
     email_url: SecretStr = SecretStr("")
     email_from: str = "firstbyte@localhost"
+    oidc_issuer: str = ""
+    oidc_client_id: str = ""
+    oidc_client_secret: SecretStr = SecretStr("")
+    oidc_name: str = "single sign-on"
     metrics_token: SecretStr = SecretStr("")
     debug: bool = False
     extra_ports: Annotated[frozenset[int], NoDecode] = frozenset()
@@ -87,6 +93,15 @@ class Config(BaseSettings):
             raise ValueError("must be smtp://, smtp+tls:// or smtps:// with a host, or file:///directory")
         return value
 
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _issuer(cls, value: str) -> str:
+        parts = urlsplit(value)
+        is_safe = parts.scheme == "https" or (parts.scheme == "http" and is_loopback(parts.hostname or ""))
+        if value and not (is_safe and parts.hostname and not parts.query and not parts.fragment):
+            raise ValueError("must be the https:// address of a provider of OpenID Connect, without ? and #")
+        return value.rstrip("/")
+
     @field_validator("media_url")
     @classmethod
     def _bucket(cls, value: SecretStr) -> SecretStr:
@@ -102,6 +117,18 @@ class Config(BaseSettings):
     @property
     def mail_server(self) -> SplitResult:
         return urlsplit(self.email_url.get_secret_value())
+
+    @property
+    def oidc_apps(self) -> list[dict[str, Any]]:
+        """The provider as allauth has it; none where none is set."""
+        app = {
+            "provider_id": PROVIDER_ID,
+            "name": self.oidc_name,
+            "client_id": self.oidc_client_id,
+            "secret": self.oidc_client_secret.get_secret_value(),
+            "settings": {"server_url": self.oidc_issuer},
+        }
+        return [app] if self.oidc_issuer else []
 
     @property
     def object_storage(self) -> dict[str, str] | None:

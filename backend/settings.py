@@ -45,6 +45,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
     "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
@@ -184,6 +185,14 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = CONFIG.origin.scheme
 # Limits count by address: behind a proxy that is the one it names, else the peer's own.
 ALLAUTH_TRUSTED_PROXY_COUNT = int(CONFIG.trust_proxy)
 ACCOUNT_RATE_LIMITS = {"login_failed": "10/m/ip,5/5m/key", "reset_password": "20/h/ip,5/h/key"}
+
+SOCIALACCOUNT_ADAPTER = "backend.accounts.single_sign_on.SingleSignOnAdapter"
+# A link leads there, since `form-action` of the CSP holds for where a form's answer redirects to, too. Whoever is made
+# to follow it comes in as themselves: `state` and PKCE see to it.
+SOCIALACCOUNT_LOGIN_ON_GET = True
+# What people see of it; empty where there is no provider.
+OIDC_NAME = CONFIG.oidc_name if CONFIG.oidc_issuer else ""
+SOCIALACCOUNT_PROVIDERS: dict[str, dict[str, Any]] = {"openid_connect": {"APPS": CONFIG.oidc_apps}}
 
 MFA_ADAPTER = "backend.accounts.second_factor.SecondFactorAdapter"
 MFA_FORMS = {

@@ -40,6 +40,11 @@ def second_proof(request: HttpRequest, user: User) -> str:
     return _PROOFS.get(records[-1].get("type"), "") if records else ""
 
 
+def came_by_provider(request: HttpRequest, user: User) -> bool:
+    """Whether somebody who is about to come in has been vouched for by a provider, and showed no password."""
+    return any(record.get("method") == "socialaccount" for record in get_authentication_records(request, user))
+
+
 def _code_field(help_text: str, **attrs: object) -> forms.CharField:
     # `data-secret`: what is typed here is no draft that the browser should keep.
     attrs |= {"autocomplete": "one-time-code", "inputmode": "numeric", "data-secret": True}

@@ -3,11 +3,13 @@
 from datetime import timedelta
 
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
 from django.db import transaction
 from django.utils import timezone
 
 from backend.accounts.audit import acting_address, record
 from backend.accounts.models import AuditEntry, Organisation, User
+from backend.as_it_is import as_it_is
 
 # An owner looks for refusals and for places they came from. Somebody who tries from everywhere must not fill the log:
 # what comes on top of this many entries of a person is counted in the newest of them.
@@ -21,9 +23,12 @@ WRONG_CODE = "of_these_right_password_wrong_code"
 
 
 @transaction.atomic
-def note_sign_in(*, actor: User, second_proof: str = "") -> None:
-    """A person has come in; `second_proof` says by what besides their password."""
-    _tell(actor, "sign_in", **({"with": second_proof} if second_proof else {}))
+def note_sign_in(*, actor: User, second_proof: str = "", by_provider: bool = False) -> None:
+    """A person has come in, by the provider of single sign-on or by their password; `second_proof` says by what
+    besides.
+    """
+    how = {"by": "single sign-on"} if by_provider else {}
+    _tell(actor, "sign_in", **how, **({"with": second_proof} if second_proof else {}))
 
 
 @transaction.atomic
@@ -41,6 +46,33 @@ def change_password(*, actor: User, password: str, by_mail: bool) -> None:
     actor.save(update_fields=["password", "proved_at"])
     proof = {"with": "a link sent by mail"} if by_mail else {}
     _tell(actor, "change_password", **proof)
+
+
+@transaction.atomic
+def prove_by_provider(*, user: User) -> User:
+    """A provider vouches for who has the account's address. A password that whoever made the account has seen is worth
+    nothing from then on. Gives the account as it is then.
+    """
+    user = as_it_is(user)
+    if user.proved_at is None:
+        user.proved_at = timezone.now()
+        user.set_unusable_password()
+        user.save(update_fields=["password", "proved_at"])
+    return user
+
+
+@transaction.atomic
+def note_connected(*, actor: User) -> None:
+    """A person can come by the provider of single sign-on from now on."""
+    _tell(actor, "connect_single_sign_on")
+
+
+@transaction.atomic
+def disconnect(*, actor: User) -> None:
+    """A person comes by the provider no longer."""
+    removed, _ = SocialAccount.objects.filter(user=actor).delete()
+    if removed:
+        _tell(actor, "disconnect_single_sign_on")
 
 
 @transaction.atomic

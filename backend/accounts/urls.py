@@ -1,7 +1,11 @@
-"""What of allauth is used: signing in and out, passwords, second factors. Its other pages have no templates of ours."""
+"""What of allauth is used: signing in and out, passwords, second factors, single sign-on.
+
+Its other pages have no templates of ours.
+"""
 
 from allauth.account import views
 from allauth.mfa.base.views import authenticate
+from allauth.socialaccount.providers.openid_connect import views as openid_connect
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
@@ -11,6 +15,9 @@ from backend.accounts.views import (
     SecondFactorOffView,
     SecondFactorOnView,
     SignInView,
+    begin_single_sign_on,
+    connect_single_sign_on,
+    disconnect_single_sign_on,
 )
 
 urlpatterns = [
@@ -29,6 +36,10 @@ urlpatterns = [
     ),
     path("password/reset/key/done/", views.password_reset_from_key_done, name="account_reset_password_from_key_done"),
     path("password/again/", views.reauthenticate, name="account_reauthenticate"),
+    path("single-sign-on/connect/", connect_single_sign_on, name="account_connect"),
+    path("single-sign-on/disconnect/", disconnect_single_sign_on, name="account_disconnect"),
+    path("single-sign-on/<slug:provider_id>/", begin_single_sign_on, name="openid_connect_login"),
+    path("single-sign-on/<slug:provider_id>/callback/", openid_connect.callback, name="openid_connect_callback"),
     path("second-factor/", RedirectView.as_view(pattern_name="web:profile"), name="mfa_index"),
     path("second-factor/sign-in/", authenticate, name="mfa_authenticate"),
     path("second-factor/on/", SecondFactorOnView.as_view(), name="mfa_activate_totp"),

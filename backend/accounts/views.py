@@ -6,22 +6,35 @@ from textwrap import wrap
 from typing import Any
 from urllib.parse import quote
 
+from allauth.account.decorators import reauthentication_required
 from allauth.account.views import LoginView
 from allauth.mfa.recovery_codes.views import GenerateRecoveryCodesView, ViewRecoveryCodesView
 from allauth.mfa.totp.views import ActivateTOTPView, DeactivateTOTPView
+from allauth.socialaccount.helpers import render_authentication_error
+from allauth.socialaccount.providers.openid_connect import views as openid_connect
+from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.db import transaction
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.utils.decorators import method_decorator
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
 from django.views.generic.edit import FormView
+from requests import RequestException
 
 from backend.accounts import sign_ins
+from backend.accounts.models import User
+from backend.accounts.single_sign_on import offer
 
 
 @method_decorator(login_not_required, name="dispatch")
 class SignInView(LoginView):  # type: ignore[misc]  # allauth has no types
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        return context | {"single_sign_on": offer(then=context.get("redirect_field_value") or "")}
+
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """What one address sends beyond its limit is not even looked at, and counted all the same."""
         response: HttpResponse = super().dispatch(request, *args, **kwargs)
@@ -75,3 +88,32 @@ class RecoveryCodesView(ViewRecoveryCodesView):  # type: ignore[misc]  # allauth
         # The browser makes the file of what it has: the codes are sent once.
         file = "data:text/plain;charset=utf-8," + quote(f"Recovery codes of {self.request.user}\n\n{codes}\n")
         return context | {"codes": codes, "file": file, "section": "profile"}
+
+
+@login_not_required
+def begin_single_sign_on(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """On to the provider, which may not be there to say where to."""
+    try:
+        answer: HttpResponse = openid_connect.login(request, provider_id=provider_id)
+    except (RequestException, KeyError, ValueError) as error:
+        answer = render_authentication_error(request, None, exception=error)
+    return answer
+
+
+@require_GET
+@reauthentication_required  # type: ignore[untyped-decorator]  # allauth has no types
+def connect_single_sign_on(request: HttpRequest) -> HttpResponse:
+    """On to the provider, for who has just shown again that they are who is signed in."""
+    offered = offer(connect=True)
+    return redirect("web:profile" if offered is None else offered.address)
+
+
+@require_POST
+def disconnect_single_sign_on(request: HttpRequest) -> HttpResponse:
+    """Unless it is the only way in."""
+    if isinstance(request.user, User) and request.user.has_usable_password():
+        sign_ins.disconnect(actor=request.user)
+        messages.success(request, "From now on your password is the only way in.")
+    else:
+        messages.error(request, "You have no password yet: it would be the only way in. Set one by mail first.")
+    return redirect("web:profile")

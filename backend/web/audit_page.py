@@ -58,6 +58,8 @@ _SAID = {
     "enable_second_factor": "switched on the second factor",
     "disable_second_factor": "switched off the second factor",
     "renew_recovery_codes": "made new recovery codes",
+    "connect_single_sign_on": "connected single sign-on",
+    "disconnect_single_sign_on": "disconnected single sign-on",
 }
 _PAST = {
     "create": "made",

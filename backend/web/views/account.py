@@ -14,6 +14,7 @@ from backend.accounts.actions import change_profile, choose_theme
 from backend.accounts.models import Theme, User
 from backend.accounts.permissions import Permission
 from backend.accounts.queries import SESSION_KEY, organisations_of, second_factor_of
+from backend.accounts.single_sign_on import is_connected, offer
 from backend.web.access import MemberRequest, needs
 from backend.web.context import THEME_COOKIE
 from backend.web.forms.account import ProfileForm
@@ -51,6 +52,8 @@ def profile(request: MemberRequest) -> HttpResponse:
         "form": form,
         "organisations": organisations_of(request.user),
         "second_factor": second_factor_of(request.user),
+        "single_sign_on": offer(),
+        "is_connected": is_connected(request.user),
         "section": "profile",
     }
     return render(request, "account/profile.html", context)
