@@ -30,7 +30,7 @@ from backend.config import PROVIDER_ID
 
 log = logging.getLogger(__name__)
 
-_BROKEN = "The sign-in by {} did not come to its end. Try once more; if it fails again, the operator's log says why."
+_BROKEN = "The sign-in with {} did not come to its end. Try once more; if it fails again, the operator's log says why."
 _UNVERIFIED = "{} does not say that it has verified your address. Sign in with your password, and connect it here."
 _NOBODY = "There is no account with the address that {} knows you by. An owner or admin of your organisation adds you."
 _TAKEN = "At {} you are somebody who has another account here; disconnect it there first."
@@ -115,7 +115,7 @@ def _connect(request: HttpRequest, sociallogin: SocialLogin) -> None:
         messages.error(request, _TAKEN.format(settings.OIDC_NAME))
     elif not sociallogin.is_existing:
         _join(request, sociallogin, request.user)
-        messages.success(request, f"You can sign in by {settings.OIDC_NAME} from now on.")
+        messages.success(request, f"You can sign in with {settings.OIDC_NAME} from now on.")
     raise ImmediateHttpResponse(redirect("web:profile"))
 
 

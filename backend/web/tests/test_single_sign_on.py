@@ -66,7 +66,7 @@ def test_who_is_known_by_a_verified_address_comes_in_without_a_password(
     client: Client, provider: Provider, user: User
 ) -> None:
     page = client.get(f"{SIGN_IN}?next=/alerts/").content.decode()
-    assert f'href="{BEGIN}?next=%2Falerts%2F">Sign in by Acme login</a>' in page
+    assert f'href="{BEGIN}?next=%2Falerts%2F">Sign in with Acme login</a>' in page
     answer = come(client, provider, f"{BEGIN}?next=/alerts/")
     assert answer.redirect_chain[-1][0] == "/alerts/"
     assert signed_in(client) == str(user.pk)
@@ -151,7 +151,7 @@ def test_a_word_that_is_not_for_us_or_out_of_date_counts_for_nothing(
 ) -> None:
     provider.audience, provider.lives_s = audience, lives_s
     page = come(client, provider).content.decode()
-    assert "The sign-in by Acme login did not come to its end." in page
+    assert "The sign-in with Acme login did not come to its end." in page
     assert signed_in(client) is None
 
 
@@ -181,7 +181,7 @@ def test_who_turns_back_at_the_provider_is_at_the_sign_in_again(client: Client, 
 def test_a_provider_that_is_away_is_said_to_be(client: Client, provider: Provider, user: User) -> None:
     provider.__exit__(None, None, None)
     answer = client.get(BEGIN, follow=True)
-    assert "The sign-in by Acme login did not come to its end." in answer.content.decode()
+    assert "The sign-in with Acme login did not come to its end." in answer.content.decode()
     provider.__enter__()
 
 
@@ -199,7 +199,7 @@ def test_who_is_signed_in_connects_the_two_with_their_password(client: Client, p
     client.post(asked.headers["Location"], {"password": PASSWORD})
     connecting = client.get(CONNECT).headers["Location"]
     page = come(client, provider, connecting).content.decode()
-    assert "You can sign in by Acme login from now on." in page
+    assert "You can sign in with Acme login from now on." in page
     assert f'action="{DISCONNECT}"' in page
     client.logout()
     come(client, provider)
