@@ -36,6 +36,8 @@ _NAMES = {
     "declaration/plan": frozenset({"changes"}),
     "declaration/apply": frozenset({"changes"}),
 }
+# How the address of that problem ends.
+IN_PROGRESS = "/idempotency-in-progress"
 _AGAIN = frozenset(
     {
         HTTPStatus.REQUEST_TIMEOUT,
@@ -122,7 +124,7 @@ class Api:
                     ) from error
                 time.sleep(pause_s)
                 continue
-            if answer.status not in _AGAIN or pause_s is None:
+            if pause_s is None or not _is_worth_another_try(answer):
                 return self._read(answer, names)
             time.sleep(_pause_s(answer, pause_s))
         raise AssertionError("the last try returns or raises")
@@ -214,6 +216,12 @@ def _context(ca_file: str | None) -> ssl.SSLContext:
     if ca_file:
         context.load_verify_locations(ca_file)
     return context
+
+
+def _is_worth_another_try(answer: _Answer) -> bool:
+    """Whether it may be another one in a while: also of a request whose first try the service still carries out."""
+    problem = _document(answer.body) if answer.status == HTTPStatus.CONFLICT else None
+    return answer.status in _AGAIN or str((problem or {}).get("type", "")).endswith(IN_PROGRESS)
 
 
 def _pause_s(answer: _Answer, usual_s: float) -> float:

@@ -9,12 +9,14 @@ from pytest_django.live_server_helper import LiveServer
 from backend.accounts.permissions import Scope
 from backend.analysis.gate_metrics import OFFSETS
 from backend.api.tests.v1.calling import make_token
+from backend.api.v1 import problems
 from backend.cast import Member
 from backend.gates.models import Gate
 from backend.gates.tests.world import World, make_world
 from backend.sites.models import Deploy
 from backend.testing import wait_until
 from workers.cli import main
+from workers.commands.pipeline_api import IN_PROGRESS
 from workers.commands.pipeline_arguments import GATE
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -43,6 +45,10 @@ def ask(world: World, server: LiveServer, *arguments: str, slower: float = 1.0) 
 def test_the_help_names_every_metric_that_can_be_gated() -> None:
     words = GATE.partition("metrics:")[2].partition("\n\n")[0].split()
     assert sorted(words) == sorted(metric.removesuffix("_ms") for metric in OFFSETS)
+
+
+def test_both_call_a_request_that_is_being_carried_out_the_same() -> None:
+    assert problems.IN_PROGRESS.path.endswith(IN_PROGRESS)
 
 
 def test_the_command_passes_what_is_unchanged_and_fails_what_is_slower(
