@@ -1,47 +1,38 @@
 """A provider of OpenID Connect that people are known to as a test says. It checks what a real one would check."""
 
 import json
-import threading
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass, field
 from hashlib import sha256
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from time import time
-from types import TracebackType
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import rsa
 
+from workers.tests.local_server import LocalServer
+
 CLIENT, SECRET = "firstbyte", "a secret of the client"
 _KEY = rsa.generate_private_key(public_exponent=65537, key_size=2048)
 
 
-@dataclass(slots=True)
-class Provider:
+@dataclass
+class Provider(LocalServer):
     """`claims` are what it says of whoever comes; `audience` is for whom. `asked` are the authorisations, by code."""
 
     claims: dict[str, Any] = field(default_factory=dict)
     audience: str = CLIENT
     lives_s: int = 300
     asked: dict[str, dict[str, str]] = field(default_factory=dict)
-    _server: ThreadingHTTPServer = field(init=False)
 
-    def __enter__(self) -> "Provider":
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        return _handler(self)
 
     @property
     def issuer(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return self.url
 
     def agree(self, address: str) -> str:
         """The person signs in there and agrees: where their browser is sent back to."""

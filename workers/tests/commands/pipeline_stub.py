@@ -1,12 +1,12 @@
 """A service that answers a pipeline as a test says, one prepared answer after the other."""
 
 import json
-import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
+
+from workers.tests.local_server import LocalServer
 
 GATE_ID = "7f0c6a54-2b54-4ff2-8f19-111111111111"
 
@@ -28,28 +28,15 @@ class Said(NamedTuple):
     headers: Mapping[str, str] = {}
 
 
-@dataclass(slots=True)
-class Stub:
+@dataclass
+class Stub(LocalServer):
     """Gives `answers` in order, the last one again and again; `asked` is what came."""
 
     answers: list[Said]
     asked: list[Asked] = field(default_factory=list)
-    _server: ThreadingHTTPServer = field(init=False)
 
-    def __enter__(self) -> "Stub":
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_port}"
+    def handler(self) -> type[BaseHTTPRequestHandler]:
+        return _handler(self)
 
     def next(self) -> Said:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
