@@ -33,9 +33,9 @@ class Hours:
         return next(max(at, begin) for begin, end in self._windows(at) if end > max(at, begin))
 
     def __str__(self) -> str:
-        """`Mon–Fri 08:00–18:00 Europe/Berlin`."""
+        """`Mon-Fri 08:00-18:00 Europe/Berlin`."""
         days = "every day" if len(self.days) == len(DAYS) else ", ".join(_spans(self.days))
-        return f"{days} {self.begins:%H:%M}–{self.ends:%H:%M} {self.time_zone}"
+        return f"{days} {self.begins:%H:%M}-{self.ends:%H:%M} {self.time_zone}"
 
     def to_json(self) -> dict[str, Any]:
         """As they are stored."""
@@ -92,8 +92,8 @@ def _shown(wall: datetime, zone: ZoneInfo, *, fold: int) -> datetime:
 
 
 def _spans(days: tuple[str, ...]) -> Iterator[str]:
-    """`Mon–Fri`, `Sun`: days that follow each other as one."""
+    """`Mon-Fri`, `Sun`: days that follow each other as one."""
     places = enumerate(DAYS.index(day) for day in days)
     for _, run in groupby(places, lambda pair: pair[1] - pair[0]):
         names = [DAYS[place].capitalize() for _, place in run]
-        yield names[0] if len(names) == 1 else f"{names[0]}–{names[-1]}"
+        yield names[0] if len(names) == 1 else f"{names[0]}-{names[-1]}"
