@@ -3,6 +3,10 @@
 Several processes may do it at once. A channel's row lock makes claiming one at a time for each channel, which keeps its
 pace, its digests and the order of what is said about one object: nothing is sent before what was said earlier is told
 or given up. A crash between sending and recording sends once more, with the same id, after the lease has ended.
+
+What a channel's delay or hours do not let it be told yet (`holding`) is held: its next try is when they do, or when
+more is said about the same object, since that may change whether it is told. What was held leaves as one digest with
+the last word about each object; programs get each word.
 """
 
 import logging
@@ -12,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from django.conf import settings
 from django.db import transaction
@@ -21,7 +25,8 @@ from django.utils import timezone
 
 from backend.alerts import channels
 from backend.alerts.channels import Item, Outcome, Parcel, Sent
-from backend.alerts.message import Event, Message, Severity
+from backend.alerts.holding import may_be_told
+from backend.alerts.message import OVER, Event, Message, Severity
 from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.channels import MAX_ANSWER_CHARS
 from backend.alerts.notices import SWITCHED_OFF, tell
@@ -50,7 +55,8 @@ KEPT, FORGET_AT_ONCE = timedelta(days=400), 500
 FAULT = "The service itself failed; its log says why."
 GAVE_UP = "Given up after {} tries. The last answer: {}"
 
-# What waits for an earlier word about the same object makes no channel ready: it would keep others from their turn.
+# What waits for an earlier word about the same object, which is being told or was not taken, makes no channel ready: it
+# would keep others from their turn.
 _READY = """
 SELECT c.id FROM alerts_channel c
 WHERE c.enabled AND c.not_before <= %(now)s AND EXISTS (
@@ -59,19 +65,25 @@ WHERE c.enabled AND c.not_before <= %(now)s AND EXISTS (
         AND (d.lease_until IS NULL OR d.lease_until <= %(now)s) AND NOT EXISTS (
             SELECT FROM alerts_notice earlier JOIN alerts_delivery e ON e.notice_id = earlier.id
             WHERE earlier.about = n.about AND earlier.sequence < n.sequence
-                AND e.channel_id = c.id AND e.state = 'waiting'
+                AND e.channel_id = c.id AND e.state = 'waiting' AND (
+                    e.lease_until > %(now)s
+                    OR e.next_try_at > %(now)s AND e.next_try_at IS DISTINCT FROM e.held_until
+                )
         )
 )
 ORDER BY c.not_before LIMIT %(limit)s FOR NO KEY UPDATE OF c SKIP LOCKED
 """
-# The earliest that waits about each object, if it may be sent now: whatever came later waits for it.
+# The earliest that waits about each object, if it is due: whatever came later waits for it. One that is held is due as
+# soon as any of them.
 _HEADS = """
 SELECT id FROM (
-    SELECT DISTINCT ON (n.about) d.id, d.next_try_at, d.lease_until, n.id AS notice
+    SELECT DISTINCT ON (n.about) d.id, d.next_try_at, d.held_until, d.lease_until, n.id AS notice,
+        min(d.next_try_at) OVER (PARTITION BY n.about) AS first_due_at
     FROM alerts_delivery d JOIN alerts_notice n ON n.id = d.notice_id
     WHERE d.channel_id = %(channel)s AND d.state = 'waiting' ORDER BY n.about, n.sequence
 ) head
-WHERE next_try_at <= %(now)s AND (lease_until IS NULL OR lease_until <= %(now)s)
+WHERE (next_try_at <= %(now)s OR next_try_at = held_until AND first_due_at <= %(now)s)
+    AND (lease_until IS NULL OR lease_until <= %(now)s)
 ORDER BY notice LIMIT %(limit)s
 """
 
@@ -162,7 +174,7 @@ def record(shipment: Shipment, sent: Sent, now: datetime) -> None:
         if not deliveries:
             return
         for delivery in deliveries:
-            _note(delivery, sent, now, is_first=delivery.public_id == shipment.parcel.id)
+            _note(delivery, shipment, sent, now)
         Delivery.objects.bulk_update(
             deliveries, ["state", "next_try_at", "lease_until", "status", "answer", "ended_at"]
         )
@@ -221,8 +233,8 @@ def _heads(channel: Channel, now: datetime) -> list[int]:
 def _claim_channel(channel: Channel, now: datetime) -> Shipment | None:
     heads = _heads(channel, now)
     found = Delivery.objects.select_for_update(of=("self",)).select_related("notice").filter(pk__in=heads)
-    due = _without_the_hopeless(list(found.order_by("notice_id")), now)
-    chosen = _together(channel, due, now)
+    due = may_be_told(channel, _without_the_hopeless(list(found.order_by("notice_id")), now), now)
+    chosen = _with_what_follows(channel, _together(channel, due, now))
     if not chosen:
         return None
     for delivery in chosen:
@@ -256,11 +268,12 @@ def _without_the_hopeless(due: list[Delivery], now: datetime) -> list[Delivery]:
 
 
 def _together(channel: Channel, due: list[Delivery], now: datetime) -> list[Delivery]:
-    """What leaves with the next message: one, or all that is due once there would be too many in a minute."""
+    """What leaves with the next message: one, or all that is due where there would be too many in a minute, or where
+    it was held."""
     if channel.kind not in DIGESTED or len(due) == 0:
         return due[:1]
     lately = Delivery.objects.filter(channel=channel, state=DeliveryState.DELIVERED, ended_at__gt=now - DIGEST_WINDOW)
-    if len(due) + lately.count() <= DIGEST_ABOVE:
+    if len(due) + lately.count() <= DIGEST_ABOVE and not _were_held(due):
         return due[:1]
     if lately.count() >= DIGEST_ABOVE:
         oldest = lately.aggregate(at=Min("ended_at"))["at"]
@@ -269,17 +282,34 @@ def _together(channel: Channel, due: list[Delivery], now: datetime) -> list[Deli
     return due
 
 
+def _with_what_follows(channel: Channel, chosen: list[Delivery]) -> list[Delivery]:
+    """Where people are told what was held: with all that waits behind it, whose last word they are told."""
+    if channel.kind not in DIGESTED or not _were_held(chosen):
+        return chosen
+    waiting = Delivery.objects.select_for_update(of=("self",)).select_related("notice")
+    about = [delivery.notice.about for delivery in chosen if delivery.held_until is not None]
+    behind = waiting.filter(channel=channel, state=DeliveryState.WAITING, notice__about__in=about)
+    found = [*chosen, *behind.exclude(pk__in=[delivery.pk for delivery in chosen])]
+    return sorted(found, key=lambda delivery: delivery.notice_id)
+
+
+def _were_held(deliveries: Sequence[Delivery]) -> bool:
+    return any(delivery.held_until is not None for delivery in deliveries)
+
+
 def _parcel(channel: Channel, deliveries: Sequence[Delivery], now: datetime) -> Parcel:
+    last = {delivery.notice.about: delivery.notice for delivery in deliveries}
+    items = (
+        Item(about=notice.about, sequence=notice.sequence, message=Message.from_json(notice.message))
+        for notice in last.values()
+    )
+    first, *others = (delivery.public_id for delivery in deliveries)
     return Parcel(
-        id=deliveries[0].public_id,
-        items=tuple(
-            Item(
-                about=delivery.notice.about,
-                sequence=delivery.notice.sequence,
-                message=Message.from_json(delivery.notice.message),
-            )
-            for delivery in deliveries
-        ),
+        # What more has joined since the last try makes another message of it: a receiver who knows the id may drop it.
+        id=uuid5(first, " ".join(map(str, others))) if others else first,
+        # What is over stands behind what goes on.
+        items=tuple(sorted(items, key=lambda item: item.message.event in OVER)),
+        were_held=_were_held(deliveries),
         organisation=channel.organisation.name,
         base_url=settings.BASE_URL,
         sent_at=now,
@@ -298,9 +328,10 @@ def _send(shipment: Shipment, outbound: Outbound) -> Sent:
         return Sent(outcome=Outcome.RETRY, answer=FAULT)
 
 
-def _note(delivery: Delivery, sent: Sent, now: datetime, *, is_first: bool) -> None:
+def _note(delivery: Delivery, shipment: Shipment, sent: Sent, now: datetime) -> None:
     delivery.lease_until, delivery.status, delivery.answer = None, sent.status, sent.answer
     if sent.outcome is Outcome.DELIVERED:
+        is_first = delivery.pk == shipment.deliveries[0].pk
         delivery.state = DeliveryState.DELIVERED if is_first else DeliveryState.DIGESTED
     elif sent.outcome is not Outcome.RETRY:
         delivery.state = DeliveryState.FAILED
@@ -308,14 +339,15 @@ def _note(delivery: Delivery, sent: Sent, now: datetime, *, is_first: bool) -> N
         delivery.state = DeliveryState.FAILED
         delivery.answer = GAVE_UP.format(delivery.attempts, sent.answer)[:MAX_ANSWER_CHARS]
     else:
-        delivery.next_try_at = now + wait_of(delivery.public_id, delivery.attempts, sent.retry_after_s)
+        # What left together is tried again together.
+        delivery.next_try_at = now + wait_of(shipment.parcel.id, delivery.attempts, sent.retry_after_s)
     if delivery.state != DeliveryState.WAITING:
         delivery.ended_at = now
 
 
-def wait_of(delivery: UUID, attempts: int, retry_after_s: float | None) -> timedelta:
+def wait_of(parcel: UUID, attempts: int, retry_after_s: float | None) -> timedelta:
     """How long until the next try: longer each time, spread by a tenth, and never sooner than the other side asks."""
-    spread = 1 + (delivery.int % 1_000) / 10_000
+    spread = 1 + (parcel.int % 1_000) / 10_000
     return timedelta(seconds=max(BACKOFF_S[attempts - 1] * spread, retry_after_s or 0.0))
 
 

@@ -52,7 +52,8 @@ class Event(StrEnum):
     TEST = "test"
 
 
-GOOD_NEWS = frozenset({Event.RECOVERED, Event.RESOLVED, Event.BETTER})
+BAD, OVER = frozenset({Event.OPENED, Event.WORSE}), frozenset({Event.RECOVERED, Event.RESOLVED})
+GOOD_NEWS = OVER | {Event.BETTER}
 
 
 class Severity(StrEnum):

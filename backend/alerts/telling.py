@@ -3,7 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from backend.alerts.message import Event, Severity
+from django.db.models import F
+
+from backend.alerts.message import BAD, OVER, Event, Severity
 from backend.alerts.models import Channel, Delivery, DeliveryState, Incident, Member, Notice, Silence
 from backend.alerts.notices import tell
 from backend.alerts.silences import silence_of
@@ -13,7 +15,6 @@ from backend.alerts.wording import message_of
 
 # What is seen later than this is no news; what still holds is told when the judge has caught up.
 STALE = timedelta(minutes=30)
-_BAD, _OVER = (Event.OPENED, Event.WORSE), (Event.RECOVERED, Event.RESOLVED)
 
 
 def tell_if_loud(
@@ -35,13 +36,13 @@ def tell_if_loud(
         incident.owed = True
         return None, silence
     if channels is None:
-        channels = _channels(incident, members) if event in _BAD else _who_knows(incident)
-    if not channels and not _notifies(members):
-        incident.told = "" if event in _OVER else incident.told
+        channels = _audience(incident, event, members)
+    if not channels and (event is Event.REMINDER or not _notifies(members)):
+        incident.told = "" if event in OVER else incident.told
         return None, Silence.RULE
     message = message_of(event, story_of(incident, members), at=now, note=text, flapping=incident.flapping)
     notice = tell(organisation=incident.organisation, about=incident.public_id, message=message, channels=channels)
-    is_over = event in _OVER
+    is_over = event in OVER
     incident.told, incident.told_at, incident.owed = "" if is_over else incident.state, now, False
     incident.remind_at = None if is_over else next_reminder(going_on(incident), now)
     return notice, None
@@ -57,9 +58,9 @@ def was_told_as_bad(incident: Incident) -> bool:
     """Whether channels have heard of the incident, since it was said to be over last, when it was as bad or worse."""
     rank, severity = RANK[State(incident.state)], Severity(incident.severity)
     was = False
-    turns = Notice.objects.filter(about=incident.public_id, message__event__in=[*_BAD, *_OVER]).order_by("sequence")
+    turns = Notice.objects.filter(about=incident.public_id, message__event__in=[*BAD, *OVER]).order_by("sequence")
     for event, said, state in turns.values_list("message__event", "message__severity", "message__data__state"):
-        if event in _OVER:
+        if event in OVER:
             was = False
         elif more_severe([Severity(said), severity]) == said:
             was = was or RANK[State(state)] >= rank
@@ -73,12 +74,26 @@ def next_reminder(members: Sequence[Member], now: datetime) -> datetime | None:
     return now + timedelta(seconds=min(every)) if every else None
 
 
+def _audience(incident: Incident, event: Event, members: Sequence[Member]) -> list[Channel]:
+    """Whose channels hear of an event. Where what it reminds of is held, there is nothing to be reminded of yet."""
+    if event in BAD:
+        return _channels(incident, members)
+    known = _who_knows(incident)
+    if event is not Event.REMINDER:
+        return known
+    held = Delivery.objects.filter(
+        notice__about=incident.public_id, state=DeliveryState.WAITING, next_try_at=F("held_until")
+    )
+    holding = set(held.values_list("channel", flat=True))
+    return [channel for channel in known if channel.pk not in holding]
+
+
 def _who_knows(incident: Incident) -> list[Channel]:
     """The channels that heard something, or are about to, and not that it is over."""
-    turns = Notice.objects.filter(about=incident.public_id, message__event__in=[*_BAD, *_OVER])
+    turns = Notice.objects.filter(about=incident.public_id, message__event__in=[*BAD, *OVER])
     sent = Delivery.objects.filter(notice__in=turns).exclude(state=DeliveryState.DROPPED)
     last = dict(sent.order_by("notice__sequence").values_list("channel", "notice__message__event"))
-    return list(Channel.objects.filter(pk__in=[pk for pk, event in last.items() if event not in _OVER]))
+    return list(Channel.objects.filter(pk__in=[pk for pk, event in last.items() if event not in OVER]))
 
 
 def _notifies(members: Sequence[Member]) -> bool:

@@ -113,14 +113,12 @@ def _remind(incident: Incident, now: datetime) -> int:
     members = going_on(incident)
     if not members:
         return 0
-    notice = None
-    if next_reminder(members, now):
+    # None where nobody is left to be reminded, or asks for it any more.
+    incident.remind_at = next_reminder(members, now)
+    if incident.remind_at is not None:
         notice, _ = tell_if_loud(incident, Event.REMINDER, members, now=now, seen_at=now)
-    if notice is None:
-        # Nobody is left to be reminded, or asks for it any more.
-        incident.remind_at = None
-    else:
-        note(incident, EventKind.REMINDED, incident.title, at=now, notice=notice)
+        if notice is not None:
+            note(incident, EventKind.REMINDED, incident.title, at=now, notice=notice)
     incident.save()
     return 1
 

@@ -38,11 +38,14 @@ def acknowledge(*, actor: User | None, incident: Incident) -> Incident:
 
 @transaction.atomic
 def unacknowledge(*, actor: User | None, incident: Incident) -> Incident:
-    """Nobody cares yet, after all. Raises IncidentError."""
+    """Nobody cares yet, after all: channels that are told later, and were spared for it, are owed it. Raises
+    IncidentError.
+    """
     incident = _lock_open(incident)
     if incident.acknowledged_at is not None:
         incident.acknowledged_at = incident.acknowledged_by = None
-        incident.save(update_fields=["acknowledged_at", "acknowledged_by"])
+        incident.owed = True
+        incident.save(update_fields=["acknowledged_at", "acknowledged_by", "owed"])
         _note(incident, EventKind.UNACKNOWLEDGED, actor=actor)
     return incident
 

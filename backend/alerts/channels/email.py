@@ -59,9 +59,8 @@ def mail(parcel: Parcel, addresses: list[str]) -> EmailMultiAlternatives:
 
 
 def _context(parcel: Parcel) -> dict[str, Any]:
-    title = f"{len(parcel.items)} alerts at once" if parcel.is_digest else parcel.first.title
     return {
-        "title": readable(title),
+        "title": readable(parcel.title),
         "colour": _colour(parcel),
         "message": None if parcel.is_digest else for_people(parcel.first),
         "links": [] if parcel.is_digest else [(link.label, parcel.url(link.path)) for link in parcel.first.links],

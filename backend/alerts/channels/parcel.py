@@ -25,9 +25,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parcel:
-    """One thing to send. `id` stays the same through all tries. Several items make a digest.
+    """One thing to send. `id` stays the same through all tries of the same. Several items make a digest.
 
-    `plain` asks for the simplest form there is: the usual one was refused.
+    `plain` asks for the simplest form there is: the usual one was refused. `were_held`: the channel's delay or hours
+    held some of it.
     """
 
     id: UUID
@@ -36,6 +37,7 @@ class Parcel:
     base_url: str
     sent_at: datetime
     plain: bool = False
+    were_held: bool = False
 
     @property
     def first(self) -> Message:
@@ -44,6 +46,13 @@ class Parcel:
     @property
     def is_digest(self) -> bool:
         return len(self.items) > 1
+
+    @property
+    def title(self) -> str:
+        """It all in one line."""
+        if not self.is_digest:
+            return self.first.title
+        return f"{len(self.items)} alerts{', held until now' if self.were_held else ' at once'}"
 
     def url(self, path: str) -> str:
         """An address inside the service."""

@@ -92,9 +92,7 @@ def escape(text: str, limit: int) -> str:
 
 
 def _headline(parcel: Parcel) -> str:
-    if parcel.is_digest:
-        return f"{_worst_mark(parcel)} {len(parcel.items)} alerts at once"
-    return f"{_mark(parcel.first)} {parcel.first.title}"
+    return f"{_worst_mark(parcel)} {parcel.title}"
 
 
 def _mark(message: Message) -> str:

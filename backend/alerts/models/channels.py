@@ -40,6 +40,8 @@ class Channel(models.Model):
     """A way to tell people. `config` is its secret; `target` is what of it may be shown ("hooks.slack.com", a host).
 
     `disabled_reason` is empty when a person switched it off. `not_before` spaces messages out: nothing is sent earlier.
+    An incident reaches it `after_s` seconds after it was told first, if it still calls by then. `hours` are those of
+    the week in which it is told at all (`Hours.to_json`); null for all of them.
     """
 
     public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
@@ -51,6 +53,8 @@ class Channel(models.Model):
     enabled = models.BooleanField(default=True)
     disabled_reason = models.CharField(max_length=MAX_ANSWER_CHARS, blank=True)
     not_before = models.DateTimeField(default=timezone.now)
+    after_s = models.PositiveIntegerField(default=0, db_default=0)
+    hours = models.JSONField(null=True)
     secret_set_at = models.DateTimeField(default=timezone.now)
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True)
@@ -88,7 +92,8 @@ class Delivery(models.Model):
     """A notice on its way to one channel: the outbox, then the log.
 
     `public_id` stays the same through all tries, so that the other side can know a message that comes twice.
-    `channel_name` outlives the channel. `answer` is what the other side said at the last try, cleaned and cut.
+    `channel_name` outlives the channel. `answer` is what the other side said at the last try, cleaned and cut. What the
+    channel's delay or hours held has `held_until`; while it is held, that is when it is tried next.
     """
 
     public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
@@ -98,6 +103,7 @@ class Delivery(models.Model):
     state = models.CharField(max_length=10, choices=DeliveryState, default=DeliveryState.WAITING)
     attempts = models.PositiveSmallIntegerField(default=0)
     next_try_at = models.DateTimeField(default=timezone.now)
+    held_until = models.DateTimeField(null=True)
     lease_until = models.DateTimeField(null=True)
     status = models.PositiveSmallIntegerField(null=True)
     answer = models.CharField(max_length=MAX_ANSWER_CHARS, blank=True)
