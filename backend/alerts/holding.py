@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import F, QuerySet
+from django.db.models import QuerySet
 
-from backend.alerts.hours import Hours
 from backend.alerts.message import BAD, OVER, Event, Severity
 from backend.alerts.models import Channel, Delivery, DeliveryState, Incident
+from backend.alerts.models.channels import HELD
 from backend.alerts.silences import silence_of
 from backend.runs.sql import fetch
 
@@ -87,8 +87,7 @@ def may_be_told(channel: Channel, due: Sequence[Delivery], now: datetime) -> lis
 
 def let_go(channel: Channel, now: datetime) -> None:
     """What is held is asked about again at once: the channel is another. Under the channel's lock."""
-    held = Delivery.objects.filter(channel=channel, state=DeliveryState.WAITING, next_try_at=F("held_until"))
-    held.update(next_try_at=now)
+    Delivery.objects.filter(HELD, channel=channel).update(next_try_at=now)
 
 
 def this_time(said: Sequence[Said], sequence: int) -> list[Said]:
@@ -113,7 +112,7 @@ def decide(
         if isinstance(verdict, str):
             return verdict, waiting
         at = verdict
-    hours = Hours.from_json(channel.hours) if channel.hours else None
+    hours = channel.its_hours
     is_critical = any(one.severity is Severity.CRITICAL for one in turn)
     if hours is not None and not (is_critical and hours.critical_at_any_time):
         at = hours.next_at(at)

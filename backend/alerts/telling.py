@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import F
-
 from backend.alerts.message import BAD, OVER, Event, Severity
 from backend.alerts.models import Channel, Delivery, DeliveryState, Incident, Member, Notice, Silence
+from backend.alerts.models.channels import HELD
 from backend.alerts.notices import tell
 from backend.alerts.silences import silence_of
 from backend.alerts.states import RANK, State
@@ -81,11 +80,8 @@ def _audience(incident: Incident, event: Event, members: Sequence[Member]) -> li
     known = _who_knows(incident)
     if event is not Event.REMINDER:
         return known
-    held = Delivery.objects.filter(
-        notice__about=incident.public_id, state=DeliveryState.WAITING, next_try_at=F("held_until")
-    )
-    holding = set(held.values_list("channel", flat=True))
-    return [channel for channel in known if channel.pk not in holding]
+    held = set(Delivery.objects.filter(HELD, notice__about=incident.public_id).values_list("channel", flat=True))
+    return [channel for channel in known if channel.pk not in held]
 
 
 def _who_knows(incident: Incident) -> list[Channel]:

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 
 from backend.alerts.channels import Outcome, Sent
+from backend.alerts.holding import SPARED
 from backend.alerts.models import Channel, DeliveryState
 from backend.alerts.queries.channels import ChannelRow, DeliveryRow
+from backend.web import times
 from backend.web.phrases import number_of
 from backend.web.verdict import Verdict
 from backend.web.waterfall.text import printable
 
 _GOOD = frozenset({DeliveryState.DELIVERED, DeliveryState.DIGESTED})
+_HOLDS = "This channel is told later, or has hours: what comes before waits until then."
 _WAS_OFF = "It was switched off at that time."
 
 
@@ -55,10 +58,13 @@ def verdict_of_one(channel: Channel, log: Sequence[DeliveryRow]) -> Verdict:
         return Verdict(level="bad", title="It was switched off, because it is gone", text=text)
     if not channel.enabled:
         return Verdict(level="warn", title="It is switched off", text="Nobody is told by this way.")
-    if not log:
+    last = next((line for line in log if line.answer not in SPARED), None)
+    if last is None:
         text = "Send a test to see what the other side says."
         return Verdict(level="info", title="Nothing was told by this way yet", text=text)
-    last = log[0]
+    if last.held_until is not None:
+        title = f"The last message is held until {times.short(last.held_until)}"
+        return Verdict(level="info", title=title, text=_HOLDS)
     if last.state in _GOOD:
         return Verdict(level="good", title="The last message arrived", text="")
     # A try is counted when it begins; one that has ended left an answer.

@@ -140,10 +140,17 @@ def _handled(incident: Incident, line: Line) -> str:
 def _told(deliveries: Sequence[Delivery]) -> str:
     arrived = [one for one in deliveries if one.state in (DeliveryState.DELIVERED, DeliveryState.DIGESTED)]
     names = list(dict.fromkeys(printable(one.channel_name, 60) for one in reversed(arrived)))
-    if names:
-        return f"{joined(names)} {'was' if len(names) == 1 else 'were'} told."
+    parts = [f"{joined(names)} {'was' if len(names) == 1 else 'were'} told."] if names else []
+    parts += _held([one for one in reversed(deliveries) if one.is_held])
     waiting = any(one.state == DeliveryState.WAITING for one in deliveries)
-    return "The message is on its way." if waiting else "No channel was told."
+    return " ".join(parts) or ("The message is on its way." if waiting else "No channel was told.")
+
+
+def _held(deliveries: Sequence[Delivery]) -> Iterator[str]:
+    """Which channels are told later, and when: their hours, or their delay, hold it."""
+    until = {printable(one.channel_name, 60): one.next_try_at for one in deliveries}
+    for name, at in until.items():
+        yield f"{name} is told from {times.short(at)} on."
 
 
 def _finding(member: Member, names: Mapping[str, str]) -> Finding:
@@ -197,6 +204,8 @@ def _who_heard(event: IncidentEvent, detail: IncidentDetail) -> str:
         return _SILENCES[Silence(event.silenced)]
     if event.notice is None:
         return ""
+    if event.pk in detail.held:
+        return "held"
     if event.pk in detail.on_the_way:
         return "on its way"
     return "told" if event.pk in detail.told else "no channel was told"

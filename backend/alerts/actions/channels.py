@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from django.conf import settings
@@ -14,8 +14,10 @@ from backend.accounts.models import Organisation, User
 from backend.accounts.room import hold
 from backend.alerts import channels
 from backend.alerts.channels import Item, Outcome, Parcel, Sent
-from backend.alerts.channels.config import ChannelError, Checked, check, rotated
+from backend.alerts.channels.config import ChannelError, Checked, check, check_timing, rotated
 from backend.alerts.delivery import LEASE, UNREADABLE, drop_waiting
+from backend.alerts.holding import let_go
+from backend.alerts.hours import Hours
 from backend.alerts.message import Event, Link, Message, Severity, clean
 from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.channels import MAX_NAME_CHARS
@@ -54,10 +56,19 @@ class Made:
 
 @transaction.atomic
 def create_channel(
-    *, actor: User | None, organisation: Organisation, kind: ChannelKind, name: str, url: str = "", addresses: str = ""
+    *,
+    actor: User | None,
+    organisation: Organisation,
+    kind: ChannelKind,
+    name: str,
+    url: str = "",
+    addresses: str = "",
+    after_s: int = 0,
+    hours: Hours | None = None,
 ) -> Made:
     """A new way to tell people. Raises ChannelError."""
     checked = check(kind, url=url, addresses=addresses)
+    check_timing(after_s, hours)
     hold(organisation)
     if Channel.objects.filter(organisation=organisation).count() >= MAX_CHANNELS:
         raise ChannelLimitError("name", f"There are {MAX_CHANNELS} channels; delete one before you add another.")
@@ -66,6 +77,8 @@ def create_channel(
         kind=kind,
         name=_free_name(organisation, name or checked.target),
         target=checked.target,
+        after_s=after_s,
+        hours=hours and hours.to_json(),
         created_by=actor,
     )
     channel.config = checked.config
@@ -76,11 +89,19 @@ def create_channel(
 
 @transaction.atomic
 def change_channel(
-    *, actor: User | None, channel: Channel, name: str = "", url: str = "", addresses: str = ""
+    *,
+    actor: User | None,
+    channel: Channel,
+    name: str = "",
+    url: str = "",
+    addresses: str = "",
+    after_s: int | None = None,
+    hours: Hours | Literal["any", "same"] = "same",
 ) -> Channel:
-    """A new name, or a new destination; what is empty stays as it is. Raises ChannelError.
+    """A new name, destination, delay, or hours; what is empty, None or "same" stays as it is. Raises ChannelError.
 
-    A new destination switches a channel on again that was switched off because the old one was gone.
+    A new destination switches a channel on again that was switched off because the old one was gone. What is held is
+    told by the new delay and hours.
     """
     # Before the channel itself, in the order of tests and new channels: of two that want one name one is refused it.
     hold(channel.organisation)
@@ -92,10 +113,15 @@ def change_channel(
     if url.strip() or addresses.strip():
         _set_destination(channel, check(ChannelKind(channel.kind), url=url, addresses=addresses))
         changed.append("destination")
+    before, after = _timing(channel), _change_timing(channel, after_s, hours)
+    detail: dict[str, Any] = {"name": channel.name}
+    if before != after:
+        changed += [name for name, value in after.items() if value != before[name]]
+        detail |= {"before": before, "after": after}
+        let_go(channel, timezone.now())
     if changed:
         channel.save()
-        detail = {"name": channel.name, "changed": changed}
-        record("change_channel", channel, actor=actor, organisation=channel.organisation, **detail)
+        record("change_channel", channel, actor=actor, organisation=channel.organisation, changed=changed, **detail)
     return channel
 
 
@@ -215,6 +241,24 @@ def _set_destination(channel: Channel, checked: Checked) -> None:
     channel.target, channel.secret_set_at = checked.target, timezone.now()
     if channel.disabled_reason:
         channel.enabled, channel.disabled_reason = True, ""
+
+
+def _timing(channel: Channel) -> dict[str, Any]:
+    """When it is told, in the words of the audit log."""
+    hours = channel.its_hours
+    return {
+        "after_s": channel.after_s,
+        "hours": str(hours or "at any time"),
+        "critical_at_any_time": hours is None or hours.critical_at_any_time,
+    }
+
+
+def _change_timing(channel: Channel, after_s: int | None, hours: Hours | Literal["any", "same"]) -> dict[str, Any]:
+    check_timing(channel.after_s if after_s is None else after_s, hours if isinstance(hours, Hours) else None)
+    channel.after_s = channel.after_s if after_s is None else after_s
+    if hours != "same":
+        channel.hours = hours.to_json() if isinstance(hours, Hours) else None
+    return _timing(channel)
 
 
 def _config(channel: Channel) -> Any:

@@ -12,12 +12,16 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
+from backend.alerts.hours import DAYS, Hours
 from backend.alerts.models.channels import ChannelKind
 from backend.faults import FieldFaultError
+from backend.instants import time_zones
 from backend.sites.targets import check_called
 from workers.measurement.target import TargetError
 
 MAX_ADDRESSES = 20
+# Nobody is to hear of something on the next day who was not to be woken.
+MAX_AFTER_S = 24 * 3600
 # Standard Webhooks asks for 24 to 64 bytes.
 _SECRET_BYTES = 32
 _SECRET_PREFIX = "whsec_"
@@ -46,6 +50,18 @@ def check(kind: ChannelKind, *, url: str = "", addresses: str = "") -> Checked:
             return _email(addresses)
         case ChannelKind.WEBHOOK:
             return _webhook(url)
+
+
+def check_timing(after_s: int, hours: Hours | None) -> None:
+    """When a channel may be told. Raises ChannelError."""
+    if not 0 <= after_s <= MAX_AFTER_S:
+        raise ChannelError("after_s", f"It can be told 0 to {MAX_AFTER_S // 60:,} minutes later.")
+    if hours is None:
+        return
+    if not hours.days or not set(hours.days) <= set(DAYS):
+        raise ChannelError("hours", "Choose at least one day of the week.")
+    if hours.time_zone not in time_zones():
+        raise ChannelError("hours", "There is no such time zone; an example is Europe/Berlin.")
 
 
 def new_secret() -> str:

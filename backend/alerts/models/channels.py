@@ -3,10 +3,11 @@
 from uuid import uuid4
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 from django.utils import timezone
 
 from backend.accounts.models import Organisation, User
+from backend.alerts.hours import Hours
 from backend.encryption import EncryptedJSONField
 
 MAX_NAME_CHARS = 80
@@ -27,6 +28,10 @@ class DeliveryState(models.TextChoices):
     DIGESTED = "digested", "In a digest"
     FAILED = "failed", "Failed"
     DROPPED = "dropped", "Not sent"
+
+
+# What the delay or the hours of its channel hold.
+HELD = Q(state=DeliveryState.WAITING, next_try_at=F("held_until"))
 
 
 class ChannelManager(models.Manager["Channel"]):
@@ -66,6 +71,11 @@ class Channel(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def its_hours(self) -> Hours | None:
+        """Those of the week in which it is told; None where it is told at any time."""
+        return Hours.from_json(self.hours) if self.hours else None
 
 
 class Notice(models.Model):
@@ -120,3 +130,8 @@ class Delivery(models.Model):
 
     def __str__(self) -> str:
         return f"{self.public_id} to {self.channel_name}"
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it is one of `HELD`."""
+        return self.state == DeliveryState.WAITING and self.next_try_at == self.held_until

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.db.models import Count, OuterRef, Q, Subquery
 
 from backend.accounts.models import Organisation
+from backend.alerts.hours import Hours
 from backend.alerts.message import Message
 from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState
 
@@ -35,6 +36,8 @@ class ChannelRow:
     enabled: bool
     disabled_reason: str
     secret_set_at: datetime
+    after_s: int
+    hours: Hours | None
     waiting: int
     last: LastAnswer | None
 
@@ -43,7 +46,8 @@ class ChannelRow:
 class DeliveryRow:
     """One line of a delivery log. `place` is its place in the order: the larger, the newer.
 
-    `channel_id` is None once the channel is deleted, whose name stays.
+    `channel_id` is None once the channel is deleted, whose name stays. `held_until` is None where the channel's delay
+    or hours hold nothing.
     """
 
     place: int
@@ -59,6 +63,7 @@ class DeliveryRow:
     created_at: datetime
     ended_at: datetime | None
     next_try_at: datetime | None
+    held_until: datetime | None
 
 
 def channel(organisation: Organisation, public_id: UUID) -> Channel | None:
@@ -109,6 +114,7 @@ def line_of(delivery: Delivery) -> DeliveryRow:
     """A delivery with its notice and channel as a line of the log."""
     message = Message.from_json(delivery.notice.message)
     state = DeliveryState(delivery.state)
+    next_try_at = delivery.next_try_at if state is DeliveryState.WAITING else None
     return DeliveryRow(
         place=delivery.pk,
         public_id=delivery.public_id,
@@ -122,7 +128,8 @@ def line_of(delivery: Delivery) -> DeliveryRow:
         answer=delivery.answer,
         created_at=delivery.created_at,
         ended_at=delivery.ended_at,
-        next_try_at=delivery.next_try_at if state is DeliveryState.WAITING else None,
+        next_try_at=next_try_at,
+        held_until=next_try_at if delivery.is_held else None,
     )
 
 
@@ -146,6 +153,8 @@ def _row(one: "Channel") -> ChannelRow:
         enabled=one.enabled,
         disabled_reason=one.disabled_reason,
         secret_set_at=one.secret_set_at,
+        after_s=one.after_s,
+        hours=one.its_hours,
         waiting=found["waiting"] or 0,
         last=last,
     )

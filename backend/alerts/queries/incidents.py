@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from backend.accounts.models import Organisation
 from backend.alerts.models import Delivery, DeliveryState, Incident, IncidentEvent, Maintenance, Member, Notice
+from backend.alerts.models.channels import HELD
 from backend.alerts.states import RANK, State
 from backend.sites.models import Site
 
@@ -61,13 +62,15 @@ class IncidentDetail:
     """One incident with its time line, in the order in which it came about, and what channels answered, newest first.
 
     `before_run` is the last run without it and `after_run` one that shows it, both of one monitor and region. `told`
-    and `on_the_way` are the events whose message a channel has, or none yet while one is being tried.
+    and `on_the_way` are the events whose message a channel has, or none yet while one is being tried; `held` are those
+    of the latter that wait for the delay or the hours of all their channels.
     """
 
     row: IncidentRow
     events: tuple[IncidentEvent, ...]
     told: frozenset[int]
     on_the_way: frozenset[int]
+    held: frozenset[int]
     deliveries: tuple[Delivery, ...]
     before_run: UUID | None
     after_run: UUID | None
@@ -134,6 +137,7 @@ def incident_detail(organisation: Organisation, public_id: UUID) -> IncidentDeta
         found_events.annotate(
             is_told=Exists(sent.filter(state__in=(DeliveryState.DELIVERED, DeliveryState.DIGESTED))),
             is_waiting=Exists(sent.filter(state=DeliveryState.WAITING)),
+            is_tried=Exists(sent.filter(~HELD, state=DeliveryState.WAITING)),
         ).order_by("pk")[:MAX_EVENTS]
     )
     notices = Notice.objects.filter(about=row.incident.public_id)
@@ -144,6 +148,7 @@ def incident_detail(organisation: Organisation, public_id: UUID) -> IncidentDeta
         events=events,
         told=frozenset(event.pk for event in events if event.is_told),
         on_the_way=frozenset(event.pk for event in events if event.is_waiting and not event.is_told),
+        held=frozenset(event.pk for event in events if event.is_waiting and not event.is_told and not event.is_tried),
         deliveries=tuple(deliveries.order_by("-pk")[:MAX_DELIVERIES]),
         before_run=shown.before_run if shown else None,
         after_run=shown.after_run if shown else None,

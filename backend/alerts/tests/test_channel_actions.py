@@ -1,6 +1,7 @@
 """Making, changing and testing channels. Secrets go in and never come out."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 import time_machine
@@ -27,8 +28,8 @@ pytestmark = pytest.mark.django_db
 SECRET_URL = "https://hooks.slack.com/services/T0/B0/hunter2"
 
 
-def make(member: Member, kind: ChannelKind = ChannelKind.WEBHOOK, name: str = "ops", **changes: str) -> Made:
-    fields = {"url": "https://hook.example/path?key=hunter2"} | changes
+def make(member: Member, kind: ChannelKind = ChannelKind.WEBHOOK, name: str = "ops", **changes: Any) -> Made:
+    fields: dict[str, Any] = {"url": "https://hook.example/path?key=hunter2"} | changes
     return actions.create_channel(actor=member.user, organisation=member.organisation, kind=kind, name=name, **fields)
 
 

@@ -1,7 +1,7 @@
 """Channels: who is told of alerts, and what they answered."""
 
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Literal
 from uuid import UUID
 
 from django.http import HttpResponse
@@ -11,7 +11,9 @@ from pydantic import Field, StringConstraints, WithJsonSchema
 from backend.accounts.permissions import Permission, Scope
 from backend.alerts.actions import channels as actions
 from backend.alerts.channels import Outcome
-from backend.alerts.channels.config import MAX_ADDRESSES
+from backend.alerts.channels.config import MAX_ADDRESSES, MAX_AFTER_S
+from backend.alerts.hours import DAYS
+from backend.alerts.hours import Hours as StoredHours
 from backend.alerts.models import Channel as ChannelModel
 from backend.alerts.models import ChannelKind, DeliveryState
 from backend.alerts.models.channels import MAX_NAME_CHARS
@@ -28,6 +30,9 @@ Name = Annotated[str, StringConstraints(max_length=MAX_NAME_CHARS)]
 Addresses = Annotated[
     list[Annotated[str, StringConstraints(min_length=3, max_length=254)]], Field(min_length=1, max_length=MAX_ADDRESSES)
 ]
+After = Annotated[int, Field(ge=0, le=MAX_AFTER_S)]
+Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+Clock = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$"), Field(examples=["08:00"])]
 CHANGING = Permission.MANAGE_CHANNELS
 
 
@@ -41,10 +46,35 @@ class LastAnswer(Out):
     at: datetime
 
 
+class Hours(Out):
+    """The hours of the week in which a channel is told, by the clock of a time zone; what comes outside them is held.
+
+    What ends no later than it begins ends on the next day: the same time twice is a whole day.
+    """
+
+    days: list[Day]
+    begins: Clock
+    ends: Clock
+    time_zone: str
+    critical_at_any_time: bool
+
+
+class NewHours(In):
+    """See `Hours`. `time_zone` is a name of the IANA, such as `Europe/Berlin`."""
+
+    days: Annotated[list[Day], Field(min_length=1, max_length=len(DAYS))]
+    begins: Clock
+    ends: Clock
+    time_zone: Annotated[str, StringConstraints(min_length=1, max_length=64)]
+    critical_at_any_time: bool = True
+
+
 class Channel(Out):
     """A way to tell people or programs. Its address is kept encrypted and not given out; `target` is what may be shown.
 
-    `disabled_reason` is what the other side said when the channel was switched off because it is gone.
+    `disabled_reason` is what the other side said when the channel was switched off because it is gone. An incident
+    reaches it `after_s` seconds after it was told first, if it still is open, not acknowledged and not muted by then.
+    Without `hours` it is told at any time.
     """
 
     id: UUID
@@ -54,6 +84,8 @@ class Channel(Out):
     enabled: bool
     disabled_reason: str
     secret_set_at: datetime
+    after_s: int
+    hours: Hours | None
     waiting: int
     last: LastAnswer | None
 
@@ -65,15 +97,21 @@ class NewChannel(In):
     name: Name = ""
     url: Url | None = None
     addresses: Addresses | None = None
+    after_s: After = 0
+    hours: NewHours | None = None
 
 
 class ChannelChange(In):
-    """What is left out stays. A new destination switches on a channel that was off because the old one is gone."""
+    """What is left out stays. A new destination switches on a channel that was off because the old one is gone. With
+    `"hours": null` it is told at any time. What is held is told by the new delay and hours.
+    """
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_CHARS)] | None = None
     url: Url | None = None
     addresses: Addresses | None = None
     enabled: bool | None = None
+    after_s: After | None = None
+    hours: NewHours | None = None
 
 
 class NewSecret(Out):
@@ -98,7 +136,10 @@ class Tested(Out):
 
 
 class Delivery(Out):
-    """One message on its way to a channel. `id` is the `webhook-id` of its calls, without `msg_`."""
+    """One message on its way to a channel. `id` is the `webhook-id` of its calls, without `msg_`.
+
+    `held_until` is when the channel's delay or hours let it go; null where they do not hold it.
+    """
 
     id: UUID
     title: str
@@ -110,6 +151,7 @@ class Delivery(Out):
     created_at: datetime
     ended_at: datetime | None
     next_try_at: datetime | None
+    held_until: datetime | None
 
 
 @router.get("/channels", auth=READ_ALERTS, response=Page[Channel])
@@ -130,6 +172,8 @@ def create_channel(request: ApiRequest, channel: NewChannel) -> Status[MadeChann
         name=channel.name,
         url=channel.url or "",
         addresses=" ".join(channel.addresses or ()),
+        after_s=channel.after_s,
+        hours=_hours(channel.hours),
     )
     request.out["Location"] = f"/api/v1/channels/{made.channel.public_id}"
     shown = _shape(_row(request, made.channel.public_id))
@@ -144,7 +188,7 @@ def get_channel(request: ApiRequest, channel_id: UUID) -> Channel:
 
 @router.patch("/channels/{uuid:channel_id}", auth=needs(Scope.ALERTS, permission=CHANGING), response=Channel)
 def change_channel(request: ApiRequest, channel_id: UUID, change: ChannelChange) -> Channel:
-    """Another name or destination, or on and off. What waits when it is switched off is not sent later."""
+    """Another name, destination, delay or hours, or on and off. What waits when it is switched off is never sent."""
     channel, actor = _owned(request, channel_id), request.caller.actor
     actions.change_channel(
         actor=actor,
@@ -152,6 +196,8 @@ def change_channel(request: ApiRequest, channel_id: UUID, change: ChannelChange)
         name=change.name or "",
         url=change.url or "",
         addresses=" ".join(change.addresses or ()),
+        after_s=change.after_s,
+        hours=_hours(change.hours) or ("any" if "hours" in change.model_fields_set else "same"),
     )
     if change.enabled is not None:
         actions.switch_channel(actor=actor, channel=channel, enabled=change.enabled)
@@ -204,6 +250,7 @@ def delivery_shape(row: queries.DeliveryRow) -> Delivery:
         created_at=row.created_at,
         ended_at=row.ended_at,
         next_try_at=row.next_try_at,
+        held_until=row.held_until,
     )
 
 
@@ -223,9 +270,19 @@ def _shape(row: queries.ChannelRow) -> Channel:
         enabled=row.enabled,
         disabled_reason=row.disabled_reason,
         secret_set_at=row.secret_set_at,
+        after_s=row.after_s,
+        hours=row.hours and Hours.model_validate(row.hours.to_json()),
         waiting=row.waiting,
         last=last,
     )
+
+
+def _hours(given: NewHours | None) -> StoredHours | None:
+    """In the order of the week, each day once."""
+    if given is None:
+        return None
+    days = [day for day in DAYS if day in given.days]
+    return StoredHours.from_json({**given.model_dump(), "days": days})
 
 
 def _row(request: ApiRequest, channel_id: UUID) -> queries.ChannelRow:

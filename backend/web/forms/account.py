@@ -1,18 +1,16 @@
 """Forms about people."""
 
-from zoneinfo import available_timezones
-
 from django import forms
 
 from backend.accounts.permissions import Role
+from backend.instants import time_zones
 
 
 class ProfileForm(forms.Form):
     name = forms.CharField(label="Name", max_length=100, required=False)
     time_zone = forms.ChoiceField(
         label="Time zone",
-        # "localtime" is the server's own, which no browser knows.
-        choices=lambda: [(zone, zone) for zone in sorted({"UTC"} | available_timezones() - {"localtime"})],
+        choices=lambda: [(zone, zone) for zone in time_zones()],
         help_text="Times are shown in it; what is stored is UTC.",
     )
 

@@ -1,11 +1,17 @@
 """Forms about channels. They read text; what can work is decided by `alerts.channels.config`."""
 
-from typing import Any
+from dataclasses import asdict, fields
+from datetime import time
+from typing import Any, TypedDict
 
 from django import forms
+from django.utils import timezone
 
-from backend.alerts.models import ChannelKind
+from backend.alerts.channels.config import MAX_AFTER_S
+from backend.alerts.hours import DAYS, Hours
+from backend.alerts.models import Channel, ChannelKind
 from backend.alerts.models.channels import MAX_NAME_CHARS
+from backend.instants import time_zones
 
 # Longer texts are refused before anybody looks at them; the rules have limits of their own.
 MAX_URL_CHARS, MAX_ADDRESSES_CHARS = 10_000, 10_000
@@ -21,8 +27,21 @@ _PLACEHOLDERS = {
 }
 
 
+class Texts(TypedDict):
+    name: str
+    url: str
+    addresses: str
+
+
+class _Clock(forms.TimeInput):
+    input_type = "time"
+
+    def __init__(self) -> None:
+        super().__init__(format="%H:%M")
+
+
 class ChannelForm(forms.Form):
-    """A channel of one kind. With `old` it changes one: what is left empty stays."""
+    """A channel of one kind."""
 
     name = forms.CharField(label="Name", max_length=MAX_NAME_CHARS, required=False)
     url = forms.CharField(label="Address", max_length=MAX_URL_CHARS)
@@ -53,6 +72,64 @@ class ChannelForm(forms.Form):
             destination.label = f"New {destination.label.lower()}" if destination.label else ""
             destination.help_text = f"Left empty, it stays as it is. {destination.help_text}"
 
-    def texts(self) -> dict[str, str]:
+    def texts(self) -> Texts:
         """Name and destination as written. Only after `is_valid`."""
-        return {name: str(value) for name, value in self.cleaned_data.items()}
+        name, url, addresses = (str(self.cleaned_data.get(name, "")) for name in Texts.__annotations__)
+        return Texts(name=name, url=url, addresses=addresses)
+
+
+class ChannelChangeForm(ChannelForm):
+    """Another name or destination, where what is left empty stays; and when the channel is told."""
+
+    after_min = forms.IntegerField(
+        label="Told after … minutes",
+        required=False,
+        min_value=0,
+        max_value=MAX_AFTER_S // 60,
+        help_text="0 is at once. Else an incident reaches this channel only if it still is open, not acknowledged and "
+        "not muted so long after it was told first.",
+    )
+    days = forms.MultipleChoiceField(
+        label="Hours: on these days",
+        required=False,
+        choices=[(day, day.capitalize()) for day in DAYS],
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None ticked is at any time. What comes outside its hours is held, and told when they begin.",
+    )
+    begins = forms.TimeField(label="From", required=False, widget=_Clock())
+    ends = forms.TimeField(
+        label="To",
+        required=False,
+        widget=_Clock(),
+        help_text="No later than it begins: on the next day.",
+    )
+    time_zone = forms.ChoiceField(
+        label="By the clock of", required=False, choices=lambda: [(zone, zone) for zone in time_zones()]
+    )
+    critical_at_any_time = forms.BooleanField(label="Critical is told at any time", required=False)
+
+    def __init__(self, data: Any = None, *, channel: Channel) -> None:
+        super().__init__(data, kind=ChannelKind(channel.kind), old_name=channel.name)
+        hours = channel.its_hours or Hours(
+            days=(), begins=time(8), ends=time(18), time_zone=timezone.get_current_timezone_name()
+        )
+        self.initial = {**self.initial, "after_min": channel.after_s // 60, **asdict(hours)}
+
+    def timing(self) -> tuple[int | None, Hours | None]:
+        """After how many seconds it is told, None for as before, and at which hours. Only after `is_valid`."""
+        data = self.cleaned_data
+        is_left = data["after_min"] is None or "after_min" not in self.changed_data
+        after_s = None if is_left else data["after_min"] * 60
+        if not data["days"]:
+            return after_s, None
+        return after_s, Hours(**{field.name: data[field.name] for field in fields(Hours)})
+
+    def clean_days(self) -> tuple[str, ...]:
+        return tuple(day for day in DAYS if day in self.cleaned_data["days"])
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        for name in ("begins", "ends"):
+            if data.get("days") and data.get(name) is None and name not in self.errors:
+                self.add_error(name, "Choose a time of the day.")
+        return data

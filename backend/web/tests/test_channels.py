@@ -34,7 +34,7 @@ def there(settings: Settings) -> Iterator[StandIn]:
         yield server
 
 
-def send(client: Client, who: Member, name: str, *arguments: object, **fields: str) -> tuple[int, str]:
+def send(client: Client, who: Member, name: str, *arguments: object, **fields: Any) -> tuple[int, str]:
     client.force_login(who.user)
     response = client.post(reverse(f"web:{name}", args=arguments), fields, follow=True)
     return response.status_code, response.content.decode()

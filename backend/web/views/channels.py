@@ -18,7 +18,7 @@ from backend.alerts.queries import channels as queries
 from backend.web.access import MemberRequest, needs
 from backend.web.channels import test_sentence, verdict_of, verdict_of_one
 from backend.web.confirm import Question, ask
-from backend.web.forms.channels import ChannelForm
+from backend.web.forms.channels import ChannelChangeForm, ChannelForm
 from backend.web.meanwhile import CHANGED, stamp_of, was_changed
 
 
@@ -39,7 +39,7 @@ def add(request: MemberRequest, channel_kind: str) -> HttpResponse:
         return _list(request, form)
     try:
         made = actions.create_channel(
-            actor=request.user, organisation=request.organisation, kind=chosen, **_texts(form)
+            actor=request.user, organisation=request.organisation, kind=chosen, **form.texts()
         )
     except ChannelError as error:
         _note(form, error)
@@ -64,13 +64,16 @@ def page(request: MemberRequest, channel_id: UUID) -> HttpResponseBase:
 @needs(Permission.MANAGE_CHANNELS)
 def change(request: MemberRequest, channel_id: UUID) -> HttpResponse:
     channel = _channel(request, channel_id)
-    form = ChannelForm(request.POST, kind=ChannelKind(channel.kind), old_name=channel.name)
+    form = ChannelChangeForm(request.POST, channel=channel)
     if was_changed(request, _stamp(channel)):
         form.add_error(None, CHANGED)
     if not form.is_valid():
         return _page(request, channel, form)
+    after_s, hours = form.timing()
     try:
-        actions.change_channel(actor=request.user, channel=channel, **_texts(form))
+        actions.change_channel(
+            actor=request.user, channel=channel, **form.texts(), after_s=after_s, hours=hours or "any"
+        )
     except ChannelError as error:
         _note(form, error)
         return _page(request, channel, form)
@@ -159,7 +162,7 @@ def _page(request: MemberRequest, channel: Channel, faulty: ChannelForm | None =
         "channel": channel,
         "verdict": verdict_of_one(channel, log),
         "deliveries": log,
-        "form": faulty or ChannelForm(kind=ChannelKind(channel.kind), old_name=channel.name),
+        "form": faulty or ChannelChangeForm(channel=channel),
         "stamp": _stamp(channel),
         "section": "alerts",
     }
@@ -168,7 +171,7 @@ def _page(request: MemberRequest, channel: Channel, faulty: ChannelForm | None =
 
 def _stamp(channel: Channel) -> str:
     """Of what its form changes, also of what is never shown."""
-    return stamp_of((channel.name, channel.target, channel.config))
+    return stamp_of((channel.name, channel.target, channel.config, channel.after_s, channel.hours))
 
 
 def _secret(request: MemberRequest, channel: Channel, secret: str, *, rotated: bool = False) -> HttpResponse:
@@ -182,12 +185,9 @@ def _kind(text: str) -> ChannelKind:
     return ChannelKind(text)
 
 
-def _texts(form: ChannelForm) -> dict[str, str]:
-    return {"name": "", **form.texts()}
-
-
 def _note(form: ChannelForm, error: ChannelError) -> None:
-    form.add_error(error.field if error.field in form.fields else None, str(error))
+    field = {"hours": "time_zone"}.get(error.field, error.field)
+    form.add_error(field if field in form.fields else None, str(error))
 
 
 def _channel(request: MemberRequest, channel_id: UUID) -> Channel:

@@ -63,7 +63,19 @@ BODIES: dict[str, Callable[[World], Body]] = {
     },
     "change_pairing": lambda world: {"name": "Script", "origin": "198.51.101.7"},
     "test_monitor": lambda world: {"regions": [world.region.code]},
-    "create_channel": lambda world: {"kind": "webhook", "name": "ops", "url": "https://hook.example/"},
+    "create_channel": lambda world: {
+        "kind": "webhook",
+        "name": "ops",
+        "url": "https://hook.example/",
+        "after_s": 900,
+        "hours": {
+            "days": ["mon", "tue", "wed", "thu", "fri"],
+            "begins": "08:00",
+            "ends": "18:00",
+            "time_zone": "Europe/Berlin",
+            "critical_at_any_time": True,
+        },
+    },
     "change_channel": lambda world: {"name": "operations"},
     "create_rule": lambda world: {
         "kind": "budget",
@@ -169,7 +181,8 @@ def _window(world: World) -> Maintenance:
 
 
 def _channel(world: World, kind: ChannelKind) -> UUID:
-    home, target = world.member.organisation, {"url": "https://hook.example/"}
+    home = world.member.organisation
+    target: dict[str, Any] = {"url": "https://hook.example/"}
     if kind is ChannelKind.EMAIL:
         target = {"addresses": "ops@acme.example"}
     made = create_channel(actor=None, organisation=home, kind=kind, name=kind.value, **target)

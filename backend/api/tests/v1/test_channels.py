@@ -104,6 +104,39 @@ def test_a_channel_is_changed_switched_and_deleted(program: Program) -> None:
     assert problem_of(program.get(path))["status"] == 404
 
 
+HOURS = {"days": ["mon", "fri"], "begins": "22:00", "ends": "06:00", "time_zone": "Asia/Tokyo"}
+
+
+def test_a_channel_is_told_later_and_at_some_hours(program: Program) -> None:
+    made = make(program, after_s=900, hours={**HOURS, "days": ["fri", "mon", "fri"]})
+    assert (made["after_s"], made["hours"]) == (900, {**HOURS, "critical_at_any_time": True})
+    path = f"channels/{made['id']}"
+    named = program.call("PATCH", path, {"name": "night"}).json()
+    assert (named["after_s"], named["hours"]) == (900, made["hours"])
+    other = program.call("PATCH", path, {"hours": {**HOURS, "critical_at_any_time": False}, "after_s": 0}).json()
+    assert (other["after_s"], other["hours"]["critical_at_any_time"]) == (0, False)
+    assert program.call("PATCH", path, {"hours": None}).json()["hours"] is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"after_s": 86_401}, "#/after_s"),
+        ({"after_s": -1}, "#/after_s"),
+        ({"hours": {**HOURS, "days": []}}, "#/hours/days"),
+        ({"hours": {**HOURS, "days": ["monday"]}}, "#/hours/days/0"),
+        ({"hours": {**HOURS, "begins": "24:00"}}, "#/hours/begins"),
+        ({"hours": {**HOURS, "begins": "8:00"}}, "#/hours/begins"),
+        ({"hours": {**HOURS, "time_zone": "Mars/Olympus"}}, "#/hours"),
+    ],
+)
+def test_what_no_clock_shows_is_a_problem_that_names_the_field(
+    program: Program, changes: dict[str, object], pointer: str
+) -> None:
+    found = problem_of(program.post("channels", {**HOOK, **changes}))
+    assert (found["status"], [fault["pointer"] for fault in found["errors"]]) == (422, [pointer])
+
+
 @pytest.mark.usefixtures("standing_clock")
 def test_a_test_gives_the_other_sides_answer_and_stands_in_the_log(program: Program, there: StandIn) -> None:
     path = f"channels/{make(program, kind='slack', url=there.url)['id']}"
