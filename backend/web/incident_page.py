@@ -147,10 +147,10 @@ def _told(deliveries: Sequence[Delivery]) -> str:
 
 
 def _held(deliveries: Sequence[Delivery]) -> Iterator[str]:
-    """Which channels are told later, and when: their hours, or their delay, hold it."""
+    """Which channels are told later, if it still calls by then where they have a delay."""
     until = {printable(one.channel_name, 60): one.next_try_at for one in deliveries}
     for name, at in until.items():
-        yield f"{name} is told from {times.short(at)} on."
+        yield f"{name} is told no sooner than {times.short(at)}."
 
 
 def _finding(member: Member, names: Mapping[str, str]) -> Finding:

@@ -101,7 +101,7 @@ class ChannelChangeForm(ChannelForm):
         label="To",
         required=False,
         widget=_Clock(),
-        help_text="No later than it begins: on the next day.",
+        help_text="No later than the beginning, it is on the next day.",
     )
     time_zone = forms.ChoiceField(
         label="By the clock of", required=False, choices=lambda: [(zone, zone) for zone in time_zones()]

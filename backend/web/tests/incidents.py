@@ -6,7 +6,9 @@ from uuid import UUID
 
 from django.utils import timezone
 
-from backend.alerts.models import Incident, IncidentEvent, Maintenance, Member, Rule
+from backend.alerts.message import Event, Message, Severity
+from backend.alerts.models import Channel, Delivery, Incident, IncidentEvent, Maintenance, Member, Rule
+from backend.alerts.notices import tell
 from backend.alerts.parameters import KINDS
 from backend.web.tests.world import World
 
@@ -86,3 +88,12 @@ def make_window(world: World, *, starts_in: timedelta = timedelta(hours=-1), **f
         "reason": "new database",
     }
     return Maintenance.objects.create(**usual | fields)
+
+
+def hold(channel: Channel, incident: Incident | None = None) -> None:
+    """A message on its way to a channel, of an incident or of the channel itself, is held for eight hours."""
+    message = Message(event=Event.OPENED, severity=Severity.WARNING, title="Shop is slow", at=timezone.now())
+    about = incident.public_id if incident else channel.public_id
+    tell(organisation=channel.organisation, about=about, message=message, channels=[channel])
+    at = timezone.now() + timedelta(hours=8)
+    Delivery.objects.update(next_try_at=at, held_until=at)

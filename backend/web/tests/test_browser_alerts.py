@@ -1,7 +1,7 @@
 """The alert pages in a real browser: nothing for axe to find, no complaint, and a list that keeps itself up to date."""
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import time, timedelta
 from threading import Thread
 
 import pytest
@@ -11,11 +11,13 @@ from django.utils import timezone
 from playwright.sync_api import expect
 from pytest_django.live_server_helper import LiveServer
 
+from backend.alerts.actions.channels import change_channel
+from backend.alerts.hours import DAYS, Hours
 from backend.alerts.models import Channel, Incident, Rule
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
 from backend.web.tests.browsing import browsing
-from backend.web.tests.incidents import TITLE, make_incident, make_over, make_rule, make_window
+from backend.web.tests.incidents import TITLE, hold, make_incident, make_over, make_rule, make_window
 from backend.web.tests.world import World, make_channel
 
 # Which of two presses were held back, before any of them leaves the page.
@@ -29,6 +31,8 @@ PRESS_TWICE = """() => {
     window.removeEventListener("submit", hear);
     return held;
 }"""
+
+OFFICE = Hours(days=DAYS[:5], begins=time(8), ends=time(18), time_zone="Europe/Berlin")
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -44,6 +48,8 @@ def alert_paths(world: World) -> list[str]:
     make_window(world)
     make_window(world, starts_in=timedelta(days=1), site=None)
     channel, gone = make_channel(world.member), make_channel(world.member, "pager")
+    change_channel(actor=None, channel=channel, after_s=900, hours=OFFICE)
+    hold(channel, incident)
     Channel.objects.filter(pk=gone.pk).update(enabled=False, disabled_reason="channel_is_archived")
     rule = make_rule(world, "failures")
     return [
