@@ -73,7 +73,7 @@ def _zone(name: str) -> ZoneInfo:
     """A zone that this machine does not know any more must cost no alert."""
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
+    except ZoneInfoNotFoundError:
         return ZoneInfo("UTC")
 
 
@@ -81,7 +81,7 @@ def _shown(wall: datetime, zone: ZoneInfo, *, fold: int) -> datetime:
     """When a clock shows that, the first or the second time; where it never does, when it goes on behind it."""
 
     def at_clock(at: datetime) -> datetime:
-        return at.astimezone(zone).replace(tzinfo=None, fold=0)
+        return at.astimezone(zone).replace(tzinfo=None)
 
     at = wall.replace(tzinfo=zone, fold=fold).astimezone(UTC)
     if at_clock(at) != wall:

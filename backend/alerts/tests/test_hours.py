@@ -28,6 +28,7 @@ HOURS = st.builds(
     begins=TIMES,
     ends=TIMES,
     time_zone=st.sampled_from(ZONES),
+    critical_at_any_time=st.booleans(),
 )
 # Samoa had no 30 December 2011.
 INSTANTS = st.datetimes(datetime(2011, 12, 1), datetime(2012, 12, 1), timezones=st.just(UTC))  # noqa: DTZ001 # of UTC
@@ -140,6 +141,20 @@ def test_hours_that_begin_in_the_hour_that_is_left_out_begin_where_the_clock_goe
     assert early.next_at(berlin("2026-03-29 01:00")) == berlin("2026-03-29 03:00")
 
 
+def test_a_night_that_ends_in_the_hour_that_is_left_out_ends_where_the_clock_goes_on() -> None:
+    night = hours(("sat",), "22:00", "02:30")
+    begin = berlin("2026-03-28 22:00")
+    assert open_minutes(night, begin, begin + timedelta(hours=12)) == 4 * 60
+    assert night.next_at(berlin("2026-03-29 03:00")) == berlin("2026-04-04 22:00")
+
+
+def test_a_day_that_a_calendar_left_out_waits_for_that_of_the_next_week() -> None:
+    apia = ZoneInfo("Pacific/Apia")
+    fridays = hours(("fri",), zone="Pacific/Apia")
+    found = fridays.next_at(datetime(2011, 12, 24, tzinfo=apia))
+    assert found == datetime(2012, 1, 6, 8, tzinfo=apia)
+
+
 def test_hours_that_lie_in_the_hour_that_is_left_out_wait_for_the_next_day() -> None:
     assert hours(begins="02:10", ends="02:50").next_at(berlin("2026-03-29 01:00")) == berlin("2026-03-30 02:10")
 
@@ -154,6 +169,7 @@ def test_a_zone_that_nobody_knows_any_more_costs_no_alert() -> None:
     [
         (WORKDAYS, "Mon-Fri 08:00-18:00 Europe/Berlin"),
         (DAYS, "every day 08:00-18:00 Europe/Berlin"),
+        (DAYS[:6], "Mon-Sat 08:00-18:00 Europe/Berlin"),
         (("mon", "wed", "thu", "sun"), "Mon, Wed-Thu, Sun 08:00-18:00 Europe/Berlin"),
     ],
 )
