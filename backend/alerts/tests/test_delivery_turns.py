@@ -17,10 +17,15 @@ from backend.cast import Member
 pytestmark = pytest.mark.django_db
 
 
-def test_many_channels_that_are_away_with_more_to_say_keep_no_other_from_its_turn(alice: Member) -> None:
+@pytest.mark.parametrize("is_under_way", [False, True])
+def test_many_channels_that_are_away_with_more_to_say_keep_no_other_from_its_turn(
+    alice: Member, *, is_under_way: bool
+) -> None:
     outbox = Outbox(alice)
     for place in range(MAX_CHANNELS):
         _wait_for_hours(outbox, outbox.channel("http://127.0.0.1:1/services/x", name=f"away {place}"))
+    if is_under_way:
+        Delivery.objects.filter(attempts=6).update(next_try_at=outbox.now, lease_until=outbox.now + LEASE)
     with StandIn() as there:
         well = outbox.channel(there.url, name="well")
         Channel.objects.exclude(pk=well.pk).update(not_before=outbox.now - timedelta(minutes=1))

@@ -57,7 +57,12 @@ def test_what_ends_as_it_is_due_is_told_with_its_end_or_not_at_all(night: Night)
     incidents = [night.begin(boss, title=f"down {number}") for number in range(3)]
     night.steps(1)
     night.now = DUE
-    at_once(night, lambda: [night.end(incident, boss) for incident in reversed(incidents)])
+
+    def end_all() -> None:
+        for incident in reversed(incidents):
+            night.end(incident, boss)
+
+    at_once(night, end_all)
     fates = per_incident().values()
     assert all(states in (["dropped", "dropped"], ["delivered", "delivered"]) for states in fates)
     assert len({call.headers["webhook-id"] for call in night.there.calls}) == len(night.there.calls)

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from backend.alerts.delivery import drop_waiting
 from backend.alerts.holding import LOOK_AGAIN, WAS_ACKNOWLEDGED, WAS_OVER
 from backend.alerts.message import Event
 from backend.alerts.models import ChannelKind, Delivery, Incident, Maintenance
@@ -175,6 +176,19 @@ def test_what_was_tried_and_not_taken_has_its_end_told_too(night: Night) -> None
     night.end(incident, boss)
     night.pass_to(DUE + MINUTE)
     assert night.heard == ["down", "down", "up"]
+
+
+def test_what_was_tried_in_vain_before_the_channel_was_off_is_not_known_there(night: Night) -> None:
+    night.there.plan = [FAULT, OK]
+    boss = night.made(after_s=QUARTER_S)
+    incident = night.begin(boss)
+    night.pass_to(DUE, steps=1)
+    drop_waiting(boss, "", night.now)
+    Incident.objects.update(acknowledged_at=night.now)
+    night.say(incident.public_id, [boss], Event.WORSE, title="worse")
+    night.steps(2)
+    assert night.heard == ["down"]
+    assert night.log[1] == ("worse", "dropped", WAS_ACKNOWLEDGED)
 
 
 def test_a_channel_that_is_gone_is_told_of_at_once(night: Night) -> None:

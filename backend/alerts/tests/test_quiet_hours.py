@@ -154,6 +154,7 @@ def test_a_held_digest_that_is_not_taken_is_tried_again_whole_with_the_last_word
     first, _ = night.begin(ops, title="a"), night.begin(ops, title="b")
     night.steps(1)
     night.pass_to(MORNING, steps=1)
+    assert len(set(Delivery.objects.values_list("next_try_at", flat=True))) == 1
     night.end(first, ops, title="a is over")
     night.pass_to(MORNING + MINUTE)
     assert night.heard == ["2 alerts, held until now"] * 2
