@@ -17,6 +17,7 @@ from backend.alerts.judgement.samples import Standing
 from backend.alerts.judgement.tracks import Step
 from backend.alerts.message import Event, Severity
 from backend.alerts.models import (
+    BY_ITSELF,
     Cause,
     EventKind,
     Incident,
@@ -29,6 +30,7 @@ from backend.alerts.models import (
 )
 from backend.alerts.models.incidents import MAX_TEXT_CHARS, MAX_TITLE_CHARS
 from backend.alerts.parameters import KINDS
+from backend.alerts.recurring import begin_again, end_again, recognise, times_told
 from backend.alerts.states import RANK, State, worst
 from backend.alerts.stories import going_on, is_said_by_others, more_severe, severity_of, story_of
 from backend.alerts.telling import newcomers, next_reminder, tell_if_loud, was_told_as_bad
@@ -38,10 +40,9 @@ from backend.instants import from_us
 # As long as chromeperf waits before it looks through what belongs together.
 JOIN = timedelta(minutes=20)
 _AGAIN = "It was over for less than twenty minutes: this is the same incident."
+_AT_ANOTHER_TIME = "It came by the clock, and this was not its time."
 # What the lines of time say goes to a column of this length.
 _TEXT = slice(MAX_TEXT_CHARS)
-# Ends that may be none.
-_BY_ITSELF = (Resolution.RECOVERED, Resolution.WENT_AWAY)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +122,7 @@ def close(incident: Incident, resolution: Resolution, *, at: datetime) -> None:
     incident.resolved_at, incident.resolution = max(over_at, incident.opened_at), resolution
     incident.changed_at = at
     incident.flapping, incident.quiet_since, incident.remind_at = False, None, None
+    incident.every = incident.longest = None
     incident.muted_until_recovery = False
     incident.save()
 
@@ -142,12 +144,12 @@ def note(
 
 def event_of(resolution: str) -> Event:
     """How an end is told: what a person, a pause or another setting ended has not recovered."""
-    return Event.RECOVERED if resolution in _BY_ITSELF else Event.RESOLVED
+    return Event.RECOVERED if resolution in BY_ITSELF else Event.RESOLVED
 
 
 def reason_of(resolution: str) -> str:
     """Why something is over that nobody saw become better, as a sentence."""
-    return "" if resolution in _BY_ITSELF else f"{Resolution(resolution).label}."
+    return "" if resolution in BY_ITSELF else f"{Resolution(resolution).label}."
 
 
 def recover(
@@ -185,7 +187,7 @@ def _enter(change: Change, now: datetime) -> Incident:
     """Something is bad."""
     step = change.step
     assert step is not None
-    incident, entry = _incident_for(change)
+    incident, entry, text = _incident_for(change)
     before, was = State(incident.state), Severity(incident.severity)
     is_again = entry is None and _ended_lately(incident, change, from_us(step.at_us))
     member, is_first = _put_member(incident, change)
@@ -200,7 +202,7 @@ def _enter(change: Change, now: datetime) -> Incident:
             entry = EventKind.FLAPPING
     else:
         loud = True
-    _announce(incident, entry, [member], loud=loud, now=now, seen_at=from_us(step.at_us))
+    _announce(incident, entry, [member], loud=loud, now=now, seen_at=from_us(step.at_us), text=text)
     return incident
 
 
@@ -220,7 +222,14 @@ def _is_news(incident: Incident, member: Member, members: Sequence[Member], *, i
 
 
 def _announce(
-    incident: Incident, entry: EventKind, members: Sequence[Member], *, loud: bool, now: datetime, seen_at: datetime
+    incident: Incident,
+    entry: EventKind,
+    members: Sequence[Member],
+    *,
+    loud: bool,
+    now: datetime,
+    seen_at: datetime,
+    text: str,
 ) -> None:
     notice: Notice | None = None
     silence: Silence | None = None
@@ -228,9 +237,8 @@ def _announce(
         silence = Silence.FLAPPING
     elif loud:
         event = {EventKind.OPENED: Event.OPENED, EventKind.REOPENED: Event.OPENED, EventKind.BETTER: Event.BETTER}
-        again = _AGAIN if entry is EventKind.REOPENED else ""
         notice, silence = tell_if_loud(
-            incident, event.get(entry, Event.WORSE), members, now=now, seen_at=seen_at, text=again
+            incident, event.get(entry, Event.WORSE), members, now=now, seen_at=seen_at, text=text
         )
     if new := newcomers(incident, members):
         first, silence = tell_if_loud(incident, Event.OPENED, members, now=now, seen_at=seen_at, channels=new)
@@ -259,8 +267,9 @@ def _leave(incident: Incident, change: Change, now: datetime) -> Incident | None
         sum_up(incident, rest, at=at)
         incident.save()
         note(incident, EventKind.BETTER, f"Over: {_line(incident, mine)}", at=at)
-    elif incident.flapping and change.resolution in _BY_ITSELF:
+    elif incident.flapping and change.resolution in BY_ITSELF:
         incident.quiet_since = at
+        end_again(incident, at)
         incident.save()
         note(incident, EventKind.RECOVERED, _line(incident, mine), at=at, silenced=Silence.FLAPPING)
     else:
@@ -276,8 +285,9 @@ def _widen(member: Member, incident: Incident, standing: Standing) -> None:
         member.state = incident.worst_state
 
 
-def _incident_for(change: Change) -> tuple[Incident, EventKind | None]:
-    """The open incident, the one that was over a moment ago, or a new one; and which of the latter two it was."""
+def _incident_for(change: Change) -> tuple[Incident, EventKind | None, str]:
+    """The open incident, the one that was over a moment ago, or a new one; which of the latter two it was, and what is
+    to be said of that."""
     step, scene = change.step, change.scene
     assert step is not None
     at = from_us(step.at_us)
@@ -285,14 +295,16 @@ def _incident_for(change: Change) -> tuple[Incident, EventKind | None]:
     if incident is None:
         incident = _reopened(change, at)
         if incident:
-            return incident, EventKind.FLAPPING if incident.flapping else EventKind.REOPENED
+            return (incident, EventKind.FLAPPING, "") if incident.flapping else (incident, EventKind.REOPENED, _AGAIN)
         incident, created = _opened(change, at)
         if created:
-            return incident, EventKind.OPENED
+            recognise(incident)
+            return incident, EventKind.OPENED, times_told(incident)
     if incident.flapping and incident.quiet_since is not None:
         incident.quiet_since = None
-        return incident, EventKind.REOPENED
-    return incident, None
+        is_usual = begin_again(incident, min(at, from_us(change.standing.since_us)))
+        return incident, EventKind.REOPENED, times_told(incident) if is_usual else _AT_ANOTHER_TIME
+    return incident, None, ""
 
 
 def _reopened(change: Change, at: datetime) -> Incident | None:
@@ -300,7 +312,7 @@ def _reopened(change: Change, at: datetime) -> Incident | None:
     recent = Incident.objects.filter(
         organisation=change.scene.organisation_id,
         key=change.key,
-        resolution__in=_BY_ITSELF,
+        resolution__in=BY_ITSELF,
         changed_at__gt=at - JOIN,
     )
     incident = locked(recent).order_by("-resolved_at").first()

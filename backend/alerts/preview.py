@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -18,6 +19,7 @@ from backend.alerts.metrics import measured_by
 from backend.alerts.parameters import checked
 from backend.alerts.previewed import Preview
 from backend.alerts.reading import SAMPLE_SQL, sample_of
+from backend.alerts.recurring import is_on_time, rhythm
 from backend.analysis.events import AlertClass
 from backend.analysis.replay import replay
 from backend.analysis.settings import settings_for
@@ -191,20 +193,37 @@ def _changes_of_speed(spec: RuleSpec, monitor: Monitor, samples: Sequence[Sample
                 yield Turn(round(told.ended_at * 1e6), scope, what, is_bad=False)
 
 
+@dataclass(slots=True)
+class _Scope:
+    """What is bad in a scope at one time, when it was over last, when it began each time, and how often it comes where
+    that is by the clock."""
+
+    bad: set[str] = field(default_factory=set)
+    closed_at: datetime | None = None
+    begins: list[datetime] = field(default_factory=list)
+    every: timedelta | None = None
+
+    def opens(self, at: datetime) -> bool:
+        """Whether what begins now is told: not where it has just been over, or comes by the clock."""
+        if self.closed_at is not None and at - self.closed_at < JOIN:
+            return False
+        is_usual = self.every is not None and is_on_time(self.begins[-1], self.every, at)
+        self.begins.append(at)
+        self.every = self.every if is_usual else rhythm(self.begins)
+        return not is_usual
+
+
 def _openings(turns: Sequence[Turn]) -> list[datetime]:
     """When incidents would have opened: what is bad in a scope at one time, or again within twenty minutes, is one."""
-    bad: dict[str, set[str]] = defaultdict(set)
+    scopes: dict[str, _Scope] = defaultdict(_Scope)
     openings: list[datetime] = []
-    closed_at: dict[str, datetime] = {}
     for turn in turns:
-        at, here = from_us(turn.at_us), bad[turn.scope]
-        if not turn.is_bad:
-            was_bad = turn.what in here
-            here.discard(turn.what)
-            if was_bad and not here:
-                closed_at[turn.scope] = at
-            continue
-        if not here and (turn.scope not in closed_at or at - closed_at[turn.scope] >= JOIN):
-            openings.append(at)
-        here.add(turn.what)
+        at, scope = from_us(turn.at_us), scopes[turn.scope]
+        if turn.is_bad:
+            if not scope.bad and scope.opens(at):
+                openings.append(at)
+            scope.bad.add(turn.what)
+        elif turn.what in scope.bad:
+            scope.bad.remove(turn.what)
+            scope.closed_at = scope.closed_at if scope.bad else at
     return openings

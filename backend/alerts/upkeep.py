@@ -1,4 +1,6 @@
-"""What becomes due by itself: silences that end, reminders, flapping that has settled, rules that were switched off."""
+"""What becomes due by itself: silences that end, reminders, flapping that has settled, what came by the clock and
+stays, rules that were switched off.
+"""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -11,6 +13,7 @@ from backend.alerts.flapping import QUIET
 from backend.alerts.incidents import event_of, locked, note, reason_of, recover, sum_up
 from backend.alerts.message import Event
 from backend.alerts.models import Channel, EventKind, Incident, Member, Resolution
+from backend.alerts.recurring import let_go, outlasts, stayed_away
 from backend.alerts.silences import loud
 from backend.alerts.states import RANK, State
 from backend.alerts.stories import going_on, last_of
@@ -21,12 +24,13 @@ log = logging.getLogger(__name__)
 
 # Each in a transaction of its own; the rest follows at the next turn.
 AT_ONCE = 100
+_STAYS = "It came by the clock, and has lasted longer by now than each time before."
 _BEGUN_AGAIN = "It was over, and has begun again since: that is another incident."
 
 
 def tidy(now: datetime) -> int:
     """Does all of it; how many incidents were touched. Several processes may do it at the same time."""
-    return end_silences(now) + remind(now) + settle_flapping(now) + release_rules(now)
+    return end_silences(now) + remind(now) + settle_flapping(now) + tell_what_stays(now) + release_rules(now)
 
 
 def end_silences(now: datetime) -> int:
@@ -42,8 +46,14 @@ def remind(now: datetime) -> int:
 
 def settle_flapping(now: datetime) -> int:
     """Ends flapping incidents that were quiet for long enough."""
-    quiet = Incident.objects.filter(flapping=True, quiet_since__lte=now - QUIET, resolved_at=None)
+    quiet = Incident.objects.filter(stayed_away(now), flapping=True, quiet_since__lte=now - QUIET, resolved_at=None)
     return _each(quiet, _settle, now)
+
+
+def tell_what_stays(now: datetime) -> int:
+    """Tells what comes by the clock and lasts longer than each time before."""
+    bad = Incident.objects.filter(every__isnull=False, quiet_since=None, resolved_at=None)
+    return _each(loud(bad, now), _tell_that_it_stays, now)
 
 
 def release_rules(now: datetime) -> int:
@@ -127,6 +137,17 @@ def _settle(incident: Incident, now: datetime) -> int:
     at = incident.quiet_since or now
     incident.flapping = False
     recover(incident, last_of(incident), at=at, now=now, resolution=Resolution.RECOVERED)
+    return 1
+
+
+def _tell_that_it_stays(incident: Incident, now: datetime) -> int:
+    members = going_on(incident)
+    if not members or not outlasts(incident, now):
+        return 0
+    let_go(incident, incident.flips[-1])
+    notice, silence = tell_if_loud(incident, Event.WORSE, members, now=now, seen_at=now, text=_STAYS)
+    incident.save()
+    note(incident, EventKind.WORSE, incident.title, at=now, notice=notice, silenced=silence)
     return 1
 
 

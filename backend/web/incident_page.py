@@ -7,6 +7,7 @@ from datetime import datetime
 from backend.alerts.models import Delivery, DeliveryState, Incident, IncidentEvent, Member, RuleKind
 from backend.alerts.models.incidents import EventKind, Silence
 from backend.alerts.queries.incidents import IncidentDetail
+from backend.alerts.recurring import times_told
 from backend.alerts.wording import budget_evidence, joined, of_last
 from backend.runs.queries import RunDetail
 from backend.web import times
@@ -123,7 +124,9 @@ def _text(detail: IncidentDetail, line: Line) -> str:
     parts = [f"Open for {line.spent}.", _handled(detail.incident, line)]
     if detail.row.in_maintenance:
         parts.append("It is a time of maintenance: nothing is told.")
-    if detail.incident.flapping:
+    if by_the_clock := times_told(detail.incident):
+        parts.append(f"{by_the_clock} It is over once it has stayed away twice.")
+    elif detail.incident.flapping:
         parts.append("It keeps coming and going; it is over once it was quiet for a while.")
     return " ".join(part for part in [*parts, _told(detail.deliveries)] if part)
 

@@ -3,6 +3,7 @@
 from backend.alerts.models.blindness import Blindness
 from backend.alerts.models.channels import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.incidents import (
+    BY_ITSELF,
     Cause,
     EventKind,
     Incident,
@@ -16,6 +17,7 @@ from backend.alerts.models.rules import Maintenance, Rule, RuleKind
 from backend.alerts.models.watches import Scrutiny, Trend, Watch
 
 __all__ = [
+    "BY_ITSELF",
     "Blindness",
     "Cause",
     "Channel",

@@ -45,12 +45,18 @@ class Resolution(models.TextChoices):
     UNMEASURED = "unmeasured", "No region measures it any more"
 
 
+# Ends that may be none.
+BY_ITSELF = (Resolution.RECOVERED, Resolution.WENT_AWAY)
+
+
 class Incident(models.Model):
     """The life of one alert. One is open for each `key`; `state` is the worst of its members.
 
     `told` is the state that channels heard of last, empty when they heard nothing. `owed` says that something happened
     in silence (muted, maintenance) that is still to be told when the silence ends. `flips` are the times at which it
-    was over and began again; while `flapping` it stays open, and `quiet_since` tells since when it would be over.
+    was over and began again; while `flapping` it stays open, and `quiet_since` tells since when it would be over. What
+    comes by the clock has `every`, from one time to the next, and `longest`, after which it was known to be over each
+    time; its `flips` are all the times at which it began within a day.
     """
 
     public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
@@ -75,6 +81,8 @@ class Incident(models.Model):
     flapping = models.BooleanField(default=False)
     flips = ArrayField(models.DateTimeField(), default=list, blank=True)
     quiet_since = models.DateTimeField(null=True)
+    every = models.DurationField(null=True)
+    longest = models.DurationField(null=True)
     remind_at = models.DateTimeField(null=True)
     resolved_at = models.DateTimeField(null=True)
     resolution = models.CharField(max_length=10, choices=Resolution, blank=True)

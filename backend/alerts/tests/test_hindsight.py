@@ -145,6 +145,15 @@ def test_a_silent_region_is_seen_by_the_monitor_that_is_measured_most_often() ->
     assert tried(world, "agent").alerts == 1
 
 
+def test_an_outage_of_each_hour_would_have_been_told_three_times() -> None:
+    world = make_world("fra", rules=["availability"])
+    for hour in range(8):
+        slots(world, ". x x x x . . .", since=(9 - hour) * HOUR)
+    assert tried(world, "availability").alerts == 3
+    slots(world, "x x x x . . .", since=HOUR / 2)
+    assert tried(world, "availability").alerts == 4
+
+
 def test_of_a_cdn_the_incidents_since_the_rule_looks_are_counted() -> None:
     world = make_world("fra")
     assert tried(world, "cdn").alerts == 0
