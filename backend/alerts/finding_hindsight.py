@@ -8,6 +8,7 @@ from backend.alerts.judgement.findings import DeepLook, FindingLimit, causes, st
 from backend.alerts.judgement.monitors import RuleSpec
 from backend.alerts.judgement.tracks import Track
 from backend.alerts.parameters import finding_limit
+from backend.alerts.said_by_outages import outages_told, unsaid
 from backend.alerts.seen_deep import MAX_LOOKS, deep_looks
 from backend.alerts.states import State
 from backend.sites.models import Monitor
@@ -17,14 +18,16 @@ _MAX_LOOKS = 200
 
 
 def findings(spec: RuleSpec, past: Past) -> Tried:
-    """Out of all deep runs since. Two statements."""
+    """Out of all deep runs since, but for what outages told. Five statements."""
     limit = finding_limit(spec.params)
     known = set(past.regions.values())
     seen = deep_looks([monitor.pk for monitor in past.monitors], past.until, since=past.since, limit=_MAX_LOOKS)
+    outages = outages_told({monitor.site_id for monitor in past.monitors}, past.since)
     turns: list[Turn] = []
     runs = 0
     for monitor in past.monitors:
-        looks = sorted(_within(seen.get(monitor.pk, {}), known), key=lambda look: look.at_us)
+        mine = unsaid(seen.get(monitor.pk, {}), outages.get(monitor.site_id, ()))
+        looks = sorted(_within(mine, known), key=lambda look: look.at_us)
         runs += len(looks)
         turns += _turns(spec, limit, monitor, looks)
     return Tried(turns=turns, runs=runs)

@@ -22,10 +22,12 @@ from backend.alerts.models import Resolution, Rule, RuleKind
 from backend.alerts.parameters import finding_limit
 from backend.alerts.reading import Due, due, remember
 from backend.alerts.rules_of import rules_for
+from backend.alerts.said_by_outages import Outage, heard_by, may_be_said, outages_told, unsaid
 from backend.alerts.seen_deep import Newest, deep_looks, new_in_light_runs, newest_of
 from backend.alerts.states import State
 from backend.alerts.turns import Turns
 from backend.instants import to_us
+from backend.kept import retention_start
 from workers.measurement.messages import Kind
 
 BATCH = 200
@@ -57,8 +59,12 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
     ]
     looks = deep_looks([one.row.monitor_id for one in scrutinies if one.has_news], now)
     news = new_in_light_runs([one.row.monitor_id for one in scrutinies if not one.is_off], now)
+    outages = _outages(scrutinies, looks, now)
     changes = [
-        change for one in scrutinies if one.has_news for change in one.changes(looks.get(one.row.monitor_id, {}))
+        change
+        for one in scrutinies
+        if one.has_news
+        for change in one.changes(looks.get(one.row.monitor_id, {}), outages.get(one.row.site_id, ()))
     ]
     apply_all(changes, now=now)
     for one in scrutinies:
@@ -70,6 +76,12 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
         [one.due_at for one in scrutinies],
     )
     return len(rows)
+
+
+def _outages(scrutinies: Sequence["Scrutiny"], looks: Mapping[int, Looks], now: datetime) -> dict[int, list[Outage]]:
+    """Those that may have told already what was found, by site."""
+    sites = {one.row.site_id for one in scrutinies if may_be_said(looks.get(one.row.monitor_id, {}))}
+    return outages_told(sites, retention_start(now))
 
 
 _TURNS = Turns(table="alerts_scrutiny", look=watch_batch, batch=BATCH, put_off=PUT_OFF)
@@ -110,8 +122,8 @@ class Scrutiny:
         self.has_news = self._basis != memory.get("basis") or self._is_patient()
         self._unsure: list[str] = list(memory.get("unsure", ()))
 
-    def changes(self, looks: Looks) -> list[Change]:
-        """What the rules make of the deep runs of each region."""
+    def changes(self, looks: Looks, outages: Sequence[Outage]) -> list[Change]:
+        """What the rules make of the deep runs of each region, and of outages that said the same."""
         before, self._minds, unsure = self._minds, {}, set()
         found: list[Change] = []
         looks = {code: [look for look in mine if look.at_us > self._since_us] for code, mine in looks.items()}
@@ -121,7 +133,7 @@ class Scrutiny:
                 over = (id for id, track in mind.tracks.items() if track.told)
                 found += [self._over(rule, id, self._why_over) for id in over]
                 continue
-            changes, after, open_in = self._judge(rule, mind, looks)
+            changes, after, open_in = self._judge(rule, mind, unsaid(looks, heard_by(rule, outages)))
             found += changes
             unsure |= open_in
             self._minds[str(rule.pk)] = _kept(after)

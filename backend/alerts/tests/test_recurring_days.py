@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from backend.alerts.recurring import is_on_time
 from backend.alerts.tests.months import Outage, Told, each_hour, live
 from backend.alerts.tests.world import MINUTE, World, make_world
 
@@ -44,9 +43,8 @@ def _was_heard(told: Sequence[Told], outage: Outage, full_hour: datetime) -> boo
     before = [one for one in told if one.at < outage.begins]
     # A job was told, and the site did not come back from it.
     is_known = bool(before) and before[-1].event in BAD and outage.begins - before[-1].at < AT_ITS_TIME
-    is_on_the_hour = is_on_time(full_hour - HOUR, HOUR, outage.begins) or is_on_time(
-        full_hour - HOUR, HOUR, outage.begins - 5 * MINUTE
-    )
+    into_the_hour = (outage.begins - full_hour) % HOUR
+    is_on_the_hour = not 10 * MINUTE < into_the_hour < 55 * MINUTE
     patience = AT_ITS_TIME if is_on_the_hour else USUAL
     is_told = is_known or any(at - outage.begins <= patience for at in during)
     return is_told and any(
