@@ -67,8 +67,11 @@ class Facts:
         return any(self._had(change, at, ago) and not self._had_before(change, ago) for ago in agos)
 
     def _had(self, change: Change, at: float, ago: float) -> bool:
-        level = self._level_between(change.onset.at - ago, at - ago, change)
-        return level is not None and level / _mean(change.shifts) >= _HABIT_PART
+        """Since it may have begun. Of what has just begun the hour from then on says more of that day than its first
+        runs, which chance moves."""
+        spans = {(began, max(at, until)) for began in _begins(change) for until in (at, began + HOUR_S)}
+        levels = [self._level_between(began - ago, until - ago, change) for began, until in sorted(spans)]
+        return any(level is not None and level / _mean(change.shifts) >= _HABIT_PART for level in levels)
 
     def _had_before(self, change: Change, ago: float) -> bool:
         """Unknown is as good as had."""
@@ -289,6 +292,11 @@ def _sizes(shifts: Mapping[str, float], facts: Facts) -> tuple[float, float, flo
     """Typical values before and after, and the change in per cent."""
     before, after = levels(facts.model, shifts, facts.settings)
     return before, after, 100 * (after / before - 1) if before > 2 * facts.settings.least else None
+
+
+def _begins(change: Change) -> set[float]:
+    """When it began most likely, and at the latest."""
+    return {change.onset.at, change.onset.latest}
 
 
 def _describe(change: Change, direction: int, opened_at: float, facts: Facts) -> Alert:

@@ -67,6 +67,24 @@ def test_that_a_habit_is_to_be_asked_after_again_is_kept(hour: int) -> None:
     assert kinds[:2] == [Kind.OPENED, Kind.CONFIRMED]
 
 
+@pytest.mark.parametrize(
+    ("slower", "regions", "cv", "seed"), [(1.15, 1, 0.05, 3), (1.15, 1, 0.15, 3), (1.15, 3, 0.05, 3), (1.3, 3, 0.15, 2)]
+)
+def test_a_weekend_that_is_slow_each_week_is_told_no_third_time(
+    slower: float, regions: int, cv: float, seed: int
+) -> None:
+    """By chance the first runs of its hour were quick in one of the two weeks before."""
+    random = np.random.default_rng(seed)
+    samples = {}
+    for index in range(regions):
+        times: Floats = (np.arange(26 * 288, dtype=np.float64) + index / regions) * 300
+        is_weekend = (times - 5 * DAY_S) % (7 * DAY_S) < 2 * DAY_S
+        values = 200 * noise(times, random, cv) * np.where(is_weekend, slower, 1)
+        samples[f"r{index}"] = [(START + at, value) for at, value in zip(times.tolist(), values.tolist(), strict=True)]
+    alerts = slower_since(told(samples), 0)
+    assert [round(days_after_start(one.alert.opened_at)) for one in alerts] == [5, 12]
+
+
 def test_what_came_now_and_then_on_the_days_before_makes_no_step_a_habit() -> None:
     """Of a handful of runs at this time of two days one missed a cache: most were as quick as ever."""
     for hour in range(0, 24, 2):
