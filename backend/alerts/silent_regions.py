@@ -23,7 +23,7 @@ from backend.runs.models import Schedule
 
 log = logging.getLogger(__name__)
 
-_KNOWN = ("incident__organisation", "incident__key", "facts")
+_KNOWN = ("rule", "incident__region", "facts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,9 +51,9 @@ def watch_regions(now: datetime) -> int:
     rules = list(Rule.objects.filter(kind=RuleKind.AGENT, enabled=True).order_by("pk"))
     places = list(_places(now)) if rules else []
     opened = Member.objects.filter(incident__cause=Cause.AGENT, incident__resolved_at=None, ended_at=None)
-    known = {(organisation, key): facts for organisation, key, facts in opened.values_list(*_KNOWN)}
+    known = {(rule, region): facts for rule, region, facts in opened.values_list(*_KNOWN)}
     return sum(
-        _judged(rule, place, now, since, known.get((rule.organisation_id, f"agent/{place.region.code}")))
+        _judged(rule, place, now, since, known.get((rule.pk, place.region.pk)))
         for rule in rules
         for place in places
         if place.region.organisation_id in (None, rule.organisation_id)
@@ -75,7 +75,7 @@ def _judged(rule: Rule, place: _Place, now: datetime, since: datetime | None, fa
 
 
 def _judge(rule: Rule, place: _Place, now: datetime, since: datetime | None, *, facts: Mapping[str, Any] | None) -> int:
-    """`facts` are what is told of the region already, None where nothing is."""
+    """`facts` are what the rule tells of the region already, None where it tells nothing."""
     limit = timedelta(seconds=rule.params["silent_s"])
     is_heard = now - place.seen_at <= limit
     if facts is None:
