@@ -77,15 +77,18 @@ class CertificateEnds:
     def __init__(self, memory: Memory, limit: DaysLeft) -> None:
         self._limit = limit
         self._seen = {code: Reading(*values) for code, values in memory.get("seen", {}).items()}
+        # What was late before anybody looked is so since then, as far as can be said.
+        self._began_us: int | None = memory.get("began_us", 0 if self._seen else None)
 
     def memory(self) -> Memory:
-        return {"seen": {code: list(reading) for code, reading in self._seen.items()}}
+        return {"seen": {code: list(reading) for code, reading in self._seen.items()}, "began_us": self._began_us}
 
     def observe(self, sample: Sample) -> None:
         """A single run says nothing here; certificates are read from connections now and then."""
 
     def show(self, region: str, reading: Reading) -> None:
         """What a region saw last."""
+        self._began_us = reading.at_us if self._began_us is None else self._began_us
         self._seen[region] = reading
 
     def keep(self, regions: Collection[str]) -> None:
@@ -102,7 +105,7 @@ class CertificateEnds:
         left_us = first.ends_us - now_us
         return Standing(
             state=state,
-            since_us=first.ends_us - self._limit.limit_us(state, first.lifetime_us),
+            since_us=max(first.ends_us - self._limit.limit_us(state, first.lifetime_us), self._began_us or 0),
             after=first.run,
             facts={
                 "host": first.host,

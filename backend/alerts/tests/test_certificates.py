@@ -5,7 +5,9 @@ from datetime import timedelta
 import pytest
 
 from backend.alerts import judging
+from backend.alerts.judgement.certificates import DAY_US, CertificateEnds, DaysLeft, Reading
 from backend.alerts.models import Rule
+from backend.alerts.states import State
 from backend.alerts.tests.test_hindsight import DAY, show
 from backend.alerts.tests.world import World, make_world, only_incident, titles, told
 from backend.runs.partitions import ensure_partitions
@@ -60,3 +62,29 @@ def test_days_that_pass_are_no_news_of_their_own() -> None:
         days_pass(world, 1)
     assert told() == ["opened"]
     assert [event.kind for event in only_incident().events.all()] == ["opened"]
+
+
+def test_what_was_late_before_anybody_looked_is_dated_from_the_first_look() -> None:
+    began = ending_in(5).now
+    incident = only_incident()
+    assert began - timedelta(minutes=2) <= incident.opened_at <= began
+    assert [member.since for member in incident.members.all()] == [incident.opened_at]
+
+
+def test_what_becomes_late_while_it_is_watched_is_dated_from_then() -> None:
+    world = ending_in(15)
+    assert told() == []
+    at = world.now
+    days_pass(world, 2)
+    assert told() == ["opened"]
+    assert abs(only_incident().opened_at - (at + DAY)) < timedelta(minutes=2)
+
+
+def test_a_memory_of_before_dates_it_as_it_did() -> None:
+    """That of an earlier version does not know when the first look was."""
+    ends_us = 30 * DAY_US
+    kept = CertificateEnds({}, DaysLeft(warn=14, critical=3))
+    kept.show("fra", Reading(17 * DAY_US, ends_us, "shop.example", "a" * 32))
+    before = {"seen": kept.memory()["seen"]}
+    after = CertificateEnds(before, DaysLeft(warn=14, critical=3)).standing(State.DEGRADED, 18 * DAY_US)
+    assert after.since_us == 16 * DAY_US
