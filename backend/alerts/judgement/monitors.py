@@ -61,6 +61,10 @@ _MAKERS: dict[str, Callable[[RuleSpec, Subject, Memory], Evaluator]] = {
 }
 # These are asked at every look, since time alone changes their minds.
 _BY_THE_CLOCK = frozenset({"certificate", "no_data"})
+# The figures of these change while they hold, and are told as they are.
+_WITH_FIGURES = _BY_THE_CLOCK | {"failures", "budget"}
+# A median moves a little with each run: less is as was told.
+_SAME_PART = 0.1
 
 
 def _patience_us(rule: RuleSpec, subject: Subject) -> int:
@@ -78,7 +82,7 @@ def applies(rule: RuleSpec, kind: str) -> bool:
 @dataclass(slots=True)
 class _Entry:
     """One rule: its eyes, its mind, and which regions were named last. `facts` are those that were told last of what
-    time alone changes, such as the days that are left."""
+    changes while it holds, such as the days that are left."""
 
     spec: RuleSpec
     evaluator: Evaluator
@@ -88,13 +92,20 @@ class _Entry:
 
     def consider(self, now_us: int) -> Heard | None:
         standing = self.evaluator.standing(self.track.state, now_us)
-        facts = dict(standing.facts) if self.spec.kind in _BY_THE_CLOCK else {}
+        facts = dict(standing.facts) if self.spec.kind in _WITH_FIGURES else {}
         self.track, step = self.track.advance(standing, now_us, self.spec.delay_us)
-        is_known = (list(standing.regions), facts) == (self.regions, self.facts)
+        is_known = list(standing.regions) == self.regions and _is_as_told(facts, self.facts)
         if step is None and (self.track.told is None or not standing.firm or is_known):
             return None
         named, self.regions, self.facts = tuple(self.regions), list(standing.regions), facts
         return Heard(rule_id=self.spec.rule_id, standing=standing, step=step, named=named)
+
+
+def _is_as_told(facts: Memory, told: Memory) -> bool:
+    """Whether these are the figures that were told, but for a median that has hardly moved."""
+    value, before = facts.get("value"), told.get("value")
+    is_near = value is not None and before is not None and abs(value - before) < _SAME_PART * before
+    return {**facts, "value": before} == {**told, "value": before} if is_near else facts == told
 
 
 class MonitorJudge:
