@@ -12,6 +12,9 @@ QUIET = timedelta(minutes=30)
 
 def flip(incident: Incident, at: datetime) -> bool:
     """Notes in a locked incident that it began again; whether it is now that it is known to keep coming and going."""
+    if incident.every is not None:
+        # What it does within one of its times is no time of its own.
+        return False
     was_flapping = incident.flapping
     incident.flips = [*(flip for flip in incident.flips if at - flip < FLIP_WINDOW), at]
     incident.flapping = comes_and_goes(incident)

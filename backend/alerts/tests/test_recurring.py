@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from backend.alerts.actions.incidents import resolve
+from backend.alerts.flapping import flip
 from backend.alerts.models import Incident, Maintenance, Notice
 from backend.alerts.recurring import is_on_time, rhythm
 from backend.alerts.tests.world import World, make_world, titles, told
@@ -157,3 +158,10 @@ def test_what_comes_every_half_day_is_told_each_time() -> None:
         well(world, 12 * 60 - 6)
         ensure_partitions(world.now)
     assert told() == ["opened", "recovered"] * 4
+
+
+def test_what_it_does_within_one_of_its_times_is_no_time_of_its_own() -> None:
+    begins = minutes_after(0, 60, 120)
+    incident = Incident(flapping=True, every=HOUR, flips=begins)
+    assert not flip(incident, NOON + timedelta(minutes=123))
+    assert incident.flips == begins
