@@ -31,6 +31,12 @@ def set_right(memory: Memory, now: datetime) -> Memory:
     return right
 
 
+def mark_of(memory: Memory, now: datetime) -> int | None:
+    """Up to when a memory was judged, if it ever was: now, where that is still to come."""
+    mark_us, now_us = memory.get("mark"), to_us(now)
+    return now_us if mark_us is not None and mark_us > now_us + _APART_US else mark_us
+
+
 def _set_right(value: Any, now_us: int, looked_us: int) -> Any:
     """Of instants, which are larger than all else that is counted, those of the time that was taken back are now."""
     match value:

@@ -26,6 +26,7 @@ from backend.alerts.metrics import measured_by
 from backend.alerts.models import Resolution, Rule, RuleKind
 from backend.alerts.reading import Batch, Due, Stream, due, read, remember, streams_of
 from backend.alerts.rules_of import rules_for
+from backend.alerts.setbacks import mark_of
 from backend.alerts.states import TABLE, State
 from backend.alerts.turns import Turns
 from backend.analysis.detector import Detector
@@ -108,7 +109,7 @@ def _streams(rows: Sequence[Due], memories: dict[int, Memory], now: datetime) ->
     oldest = now - MAX_LAG
     found = streams_of(rows, {row.monitor_id: {} for row in rows}, now)
     for row in rows:
-        mark_us = memories[row.monitor_id].get("mark")
+        mark_us = mark_of(memories[row.monitor_id], now)
         after = now if mark_us is None else max(from_us(mark_us), oldest)
         end = min((stream.before for stream in found[row.monitor_id]), default=now)
         found[row.monitor_id] = [stream.between(after, end) for stream in found[row.monitor_id]]
@@ -168,7 +169,7 @@ class TrendLook:
     def memory(self) -> str:
         """What the next look goes on from."""
         kept = {
-            "mark": max(self._end_us - 1, int(self._memory.get("mark", 0))),
+            "mark": max(self._end_us - 1, mark_of(self._memory, self._now) or 0),
             "eyes": self._kept,
             "told": {eye.key: self._told[eye.key] for eye in self._eyes if eye.key in self._told},
             # Of a monitor that rests nobody has begun to learn anew.
