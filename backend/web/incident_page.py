@@ -108,6 +108,9 @@ def incident_page(
 
 def _verdict(detail: IncidentDetail, line: Line) -> Verdict:
     """What is the matter; of what is over, that it is, since its title speaks of then as of now."""
+    if detail.incident.quiet_since is not None:
+        text = f"While it lasts: {line.title}. {_text(detail, line)}"
+        return Verdict(level=_level(line), title="It keeps coming and going, and is well at the moment", text=text)
     if line.resolved_at is None:
         return Verdict(level=_level(line), title=line.title, text=_text(detail, line))
     title = f"{line.pill.text} after {line.spent}"
