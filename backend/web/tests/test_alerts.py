@@ -115,8 +115,7 @@ def test_a_muted_alert_is_not_counted_and_says_until_when(world: World, look: Lo
 def test_what_comes_by_the_clock_says_how_often_and_whether_it_is_well_now(world: World, look: Look) -> None:
     now = timezone.now()
     begins = [now - timedelta(hours=hours) for hours in (3, 2, 1)]
-    by_the_clock = {"every": timedelta(hours=1), "longest": timedelta(minutes=5), "flips": begins}
-    incident = make_incident(world, flapping=True, **by_the_clock)
+    incident = make_incident(world, flapping=True, every=timedelta(hours=1), longest=timedelta(minutes=5), flips=begins)
     often = "It has come 3 times within a day, every 60 min, and was over within 5 min each time."
     text = look(world.member, path_of(incident))
     assert often in text
