@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import DateTimeField, ExpressionWrapper, F, Q, Value
 
+from backend.alerts.flapping import FLIP_WINDOW, flip
 from backend.alerts.models import BY_ITSELF, Incident
 from backend.alerts.wording import length
 
@@ -52,6 +53,7 @@ def recognise(incident: Incident) -> None:
 def begin_again(incident: Incident, at: datetime) -> bool:
     """Notes in a locked incident that it began again; False where it comes by the clock, and this was not its time."""
     if incident.every is None:
+        flip(incident, at)
         return True
     if not is_on_time(incident.flips[-1], incident.every, at):
         let_go(incident, at)
@@ -67,14 +69,15 @@ def end_again(incident: Incident, at: datetime) -> None:
 
 
 def let_go(incident: Incident, began: datetime) -> None:
-    """It comes by the clock no longer: from when it began it is like anything else."""
+    """It comes and goes no longer: from when it began it is like anything else."""
     incident.flapping, incident.flips, incident.every, incident.longest = False, [began], None, None
 
 
 def outlasts(incident: Incident, now: datetime) -> bool:
-    """Whether what comes by the clock lasts longer by now than each time before."""
+    """Whether what comes by the clock lasts longer by now than each time before, and what only came and went so long
+    that it does so no more."""
     if incident.longest is None:
-        return False
+        return now - incident.flips[-1] >= FLIP_WINDOW
     return now - incident.flips[-1] > incident.longest + max(_LONGER, _LONGER_PART * incident.longest)
 
 

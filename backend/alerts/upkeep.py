@@ -1,4 +1,4 @@
-"""What becomes due by itself: silences that end, reminders, flapping that has settled, what came by the clock and
+"""What becomes due by itself: silences that end, reminders, flapping that has settled, what came and went and
 stays, rules that were switched off.
 """
 
@@ -24,7 +24,8 @@ log = logging.getLogger(__name__)
 
 # Each in a transaction of its own; the rest follows at the next turn.
 AT_ONCE = 100
-_STAYS = "It came by the clock, and has lasted longer by now than each time before."
+_OUTLASTS = "It came by the clock, and has lasted longer by now than each time before."
+_STAYS = "It kept coming and going, and has stayed for an hour now."
 _BEGUN_AGAIN = "It was over, and has begun again since: that is another incident."
 
 
@@ -51,8 +52,8 @@ def settle_flapping(now: datetime) -> int:
 
 
 def tell_what_stays(now: datetime) -> int:
-    """Tells what comes by the clock and lasts longer than each time before."""
-    bad = Incident.objects.filter(every__isnull=False, quiet_since=None, resolved_at=None)
+    """Tells what comes and goes and lasts longer than before."""
+    bad = Incident.objects.filter(flapping=True, quiet_since=None, resolved_at=None)
     return _each(loud(bad, now), _tell_that_it_stays, now)
 
 
@@ -144,8 +145,9 @@ def _tell_that_it_stays(incident: Incident, now: datetime) -> int:
     members = going_on(incident)
     if not members or not outlasts(incident, now):
         return 0
+    text = _STAYS if incident.every is None else _OUTLASTS
     let_go(incident, incident.flips[-1])
-    notice, silence = tell_if_loud(incident, Event.WORSE, members, now=now, seen_at=now, text=_STAYS)
+    notice, silence = tell_if_loud(incident, Event.WORSE, members, now=now, seen_at=now, text=text)
     incident.save()
     note(incident, EventKind.WORSE, incident.title, at=now, notice=notice, silenced=silence)
     return 1

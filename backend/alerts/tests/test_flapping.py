@@ -8,7 +8,7 @@ from backend.alerts.flapping import QUIET
 from backend.alerts.incidents import Change, Scene, apply
 from backend.alerts.judgement.samples import Standing
 from backend.alerts.judgement.tracks import Step
-from backend.alerts.models import Resolution, Rule
+from backend.alerts.models import Notice, Resolution, Rule
 from backend.alerts.states import TABLE, State
 from backend.alerts.tests.world import World, make_world, only_incident, titles, told
 from backend.alerts.upkeep import tidy
@@ -35,6 +35,24 @@ def test_a_site_that_keeps_going_down_is_told_thrice_and_then_left_until_it_is_o
     world.minutes("... " * 45)
     assert told() == ["opened", "worse", "worse", "recovered"]
     assert not only_incident().is_open
+
+
+def test_a_site_that_came_and_went_and_stays_down_is_told_again_after_an_hour_and_its_end_too() -> None:
+    world = make_world(rules=["availability"])
+    world.minutes("... " + "xxx xxx ... ... " * 3)
+    assert told() == ["opened", "recovered", "opened", "recovered", "worse"]
+    world.minutes("xxx xxx")
+    world.now += timedelta(minutes=55)
+    world.minutes("xxx xxx")
+    assert told()[5:] == []
+    world.minutes("xxx xxx xxx")
+    assert told()[5:] == ["worse"]
+    said = Notice.objects.order_by("-pk")[0].message
+    assert said["sentences"][0] == "It kept coming and going, and has stayed for an hour now."
+    assert not said["title"].endswith("going")
+    world.minutes("... ...")
+    assert told()[5:] == ["worse", "recovered"]
+    assert titles()[-1] == "Shop can be reached again, after 62 min"
 
 
 def test_the_end_of_what_came_and_went_counts_all_of_it_and_says_so() -> None:
