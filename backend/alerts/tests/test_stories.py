@@ -5,7 +5,8 @@ import pytest
 from backend.alerts.models import Notice, Rule
 from backend.alerts.tests.world import MINUTE, make_rule, make_world, put_run, told
 from backend.alerts.wording import clock
-from backend.sites.models import Deploy
+from backend.runs.models import Schedule
+from backend.sites.models import Deploy, Monitor, Site, SiteStatus
 from workers.diagnosis.catalogue.failures import advice_on
 from workers.measurement.failure import FailureKind, failure
 
@@ -53,3 +54,24 @@ def test_the_message_of_failed_runs_says_what_to_do(kind: str, params: dict[str,
     world.minutes(". . x x")
     assert told() == ["opened"]
     assert Notice.objects.get().message["sentences"][-1] == advice_on(failure(FailureKind.CONNECT_REFUSED))
+
+
+def test_of_two_sites_that_are_down_each_is_told_by_what_was_seen_of_it() -> None:
+    world = make_world("fra", rules=["availability"])
+    blog = Site.objects.create(
+        organisation=world.fleet.organisation, name="Blog", url="https://blog.example/", status=SiteStatus.ACTIVE
+    )
+    other = Monitor.objects.create(site=blog, kind="probe", url=blog.url, interval_s=60, timeout_s=10)
+    Schedule.objects.create(
+        monitor=other, region=world.regions[0], kind="probe", interval_s=60, offset_us=0, next_at=world.now + MINUTE
+    )
+    Rule.objects.update(site=None)
+    world.judge()
+    for letter in "..xxxxx":
+        put_run(other, world.regions[0], world.now + MINUTE / 2, letter, failure_detail="The name is not known")
+        world.minute("x")
+    assert told() == ["opened", "opened"]
+    shop, blog_told = (notice.message for notice in Notice.objects.order_by("pk"))
+    assert shop["title"].startswith("Shop is down")
+    assert blog_told["title"] == "Blog is down in Fra: The name is not known"
+    assert [len(message["data"]["members"]) for message in (shop, blog_told)] == [1, 1]
