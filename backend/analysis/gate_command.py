@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter
 
 from backend.analysis.document import DocumentError, read
 from backend.analysis.gate import judge
-from backend.analysis.gate_metrics import OFFSETS, canonical
+from backend.analysis.gate_metrics import OFFSETS, canonical, is_time
 from backend.analysis.gate_types import MAX_LOOKS, Comparison, Found, Interval, Judged, Plan, Rule, method
 
 ABOUT = """\
@@ -19,15 +19,19 @@ stdin:   {"rules": [{"metric": "ttfb_ms", "max_change_pct": 10, "min_change_ms":
           "fresh":   {"ttfb_ms": {"fra": [220, null, 231], "iad": […]}},  null = a run that failed
           "looks": 1, "planned_looks": 3,
           "paired": false}     true: runs of two addresses in turns, each fresh one beside that of history at its place
-         a rule may have "max_value_ms" instead of "max_change_pct", and "level": "warn" (told, changes no verdict)
+         a rule may have "max_value_ms" instead of "max_change_pct", and "level": "warn" (told, changes no verdict);
+         of what is no time, such as bytes, there are "min_change" and "max_value", in its own unit
 stdout:  {"verdict": "pass|fail|inconclusive|error",
           "rules": [{"metric", "verdict", "change": {"pct", "ci_pct", …}, "smallest_detectable_pct", …}]}
+         values are in the metric's own unit; those whose names end in _ms are null where that is no time
 
 exit codes: 0 answered, whatever the verdict; 2 the document is wrong (stderr names the field)
 """
 MAX_RULES, MAX_REGIONS, MAX_VALUES = 100, 200, 100_000
 
 _Value = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_LeastChange = Annotated[float, Field(ge=0, le=1e9)]
+_GreatestValue = Annotated[float, Field(gt=0, le=1e12)]
 _Name = Annotated[str, Field(min_length=1, max_length=100)]
 _Series = Annotated[list[_Value | None], Field(max_length=MAX_VALUES)]
 _ByRegion = Annotated[dict[_Name, _Series], Field(max_length=MAX_REGIONS)]
@@ -37,8 +41,10 @@ _ByRegion = Annotated[dict[_Name, _Series], Field(max_length=MAX_REGIONS)]
 class _Rule:
     metric: _Name
     max_change_pct: Annotated[float, Field(gt=0, le=1_000)] | None = None
-    min_change_ms: Annotated[float, Field(ge=0, le=1e9)] = 0.0
-    max_value_ms: Annotated[float, Field(gt=0, le=1e12)] | None = None
+    min_change_ms: _LeastChange | None = None
+    min_change: _LeastChange | None = None
+    max_value_ms: _GreatestValue | None = None
+    max_value: _GreatestValue | None = None
     level: Annotated[str, Field(pattern="^(fail|warn)$")] = "fail"
 
 
@@ -71,8 +77,10 @@ def answer(text: bytes) -> dict[str, object]:
 
 
 def _comparison(place: int, rule: _Rule, document: _Document) -> Comparison:
-    if (rule.max_change_pct is None) == (rule.max_value_ms is None):
-        raise DocumentError(f"rules[{place}]: needs one of max_change_pct and max_value_ms")
+    min_change = _limit(place, rule.metric, "min_change", rule.min_change, rule.min_change_ms)
+    max_value = _limit(place, rule.metric, "max_value", rule.max_value, rule.max_value_ms)
+    if (rule.max_change_pct is None) == (max_value is None):
+        raise DocumentError(f"rules[{place}]: needs one of max_change_pct and a greatest value")
     history, fresh = (
         _series(place, rule.metric, name, values)
         for name, values in (("history", document.history), ("fresh", document.fresh))
@@ -80,11 +88,22 @@ def _comparison(place: int, rule: _Rule, document: _Document) -> Comparison:
     asked = Rule(
         metric=rule.metric,
         max_change_pct=rule.max_change_pct,
-        min_change=rule.min_change_ms,
-        max_value=rule.max_value_ms,
+        min_change=min_change or 0.0,
+        max_value=max_value,
         decides=rule.level == "fail",
     )
     return Comparison(rule=asked, history=history, fresh=fresh, paired=document.paired)
+
+
+def _limit(place: int, metric: str, name: str, own: float | None, in_ms: float | None) -> float | None:
+    """A limit in the metric's own unit, by whichever of its two names was used."""
+    if in_ms is None:
+        return own
+    if not is_time(metric):
+        raise DocumentError(f"rules[{place}].{name}_ms: {metric!r} is no time: give {name}, in its own unit")
+    if own is not None:
+        raise DocumentError(f"rules[{place}].{name}_ms: give {name}_ms or {name}, not both")
+    return in_ms
 
 
 def _series(
@@ -111,22 +130,27 @@ def told(judged: Judged, plan: Plan, *, paired: bool = False) -> dict[str, objec
         "max_value": rule.max_value,
     }
     why: dict[str, object] = {"reason": judged.reason} if judged.reason else {}
-    return head | why | (_told_found(judged.found, plan, paired=paired) if judged.found else {})
+    return head | why | (_told_found(rule.metric, judged.found, plan, paired=paired) if judged.found else {})
 
 
-def _told_found(found: Found, plan: Plan, *, paired: bool) -> dict[str, object]:
+def _told_found(metric: str, found: Found, plan: Plan, *, paired: bool) -> dict[str, object]:
     return {
-        "change": _told_change(found, plan, paired=paired),
+        "effective_limit_pct": None if found.limit_pct is None else round(found.limit_pct, 2),
+        "change": _told_change(metric, found, plan, paired=paired),
         "value": {"value": round(found.value.value, 3), "ci": _bounds(found.value)},
         "baseline": None
         if found.before is None
         else {
             "n": found.before.runs,
-            "median_ms": round(found.before.typical, 3),
+            **_in_both_units("median", "median_ms", metric, found.before.typical),
             "robust_cv": round(found.robust_cv, 4),
             "batch_sd": round(found.batch_sd, 4),
         },
-        "after": {"n": found.after.runs, "median_ms": round(found.after.typical, 3), "failed": found.failed},
+        "after": {
+            "n": found.after.runs,
+            **_in_both_units("median", "median_ms", metric, found.after.typical),
+            "failed": found.failed,
+        },
         "smallest_detectable_pct": round(found.smallest_detectable_pct, 2),
         "extra_runs_to_decide": found.extra_runs_to_decide,
         "regions": [
@@ -137,17 +161,23 @@ def _told_found(found: Found, plan: Plan, *, paired: bool) -> dict[str, object]:
     }
 
 
-def _told_change(found: Found, plan: Plan, *, paired: bool) -> dict[str, object] | None:
+def _told_change(metric: str, found: Found, plan: Plan, *, paired: bool) -> dict[str, object] | None:
     if found.pct is None or found.change is None:
         return None
     return {
         "pct": round(found.pct.value, 2),
         "ci_pct": _bounds(found.pct),
-        "ms": round(found.change, 3),
+        **_in_both_units("change", "ms", metric, found.change),
         "confidence": plan.confidence,
         "p_value": float(f"{found.p_value:.3g}"),
         "method": method(plan.planned_looks, paired=paired),
     }
+
+
+def _in_both_units(name: str, name_ms: str, metric: str, value: float) -> dict[str, float | None]:
+    """In the metric's own unit, and in milliseconds if it is a time."""
+    rounded = round(value, 3)
+    return {name: rounded, name_ms: rounded if is_time(metric) else None}
 
 
 def _bounds(interval: Interval) -> list[float]:

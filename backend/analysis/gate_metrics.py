@@ -38,3 +38,8 @@ OFFSETS: Mapping[str, float] = MappingProxyType(
 def canonical(name: str) -> str | None:
     """The metric's one name: `ttfb` and `ttfb_ms` are the same. None for what cannot be gated."""
     return next((known for known in (name, f"{name}_ms") if known in OFFSETS), None)
+
+
+def is_time(name: str) -> bool:
+    """Whether a metric is in milliseconds, by whatever name; one that nobody knows is if its name says so."""
+    return (canonical(name) or name).endswith("_ms") or name == "speed_index"

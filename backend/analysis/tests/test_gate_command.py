@@ -58,7 +58,8 @@ def test_a_warning_is_told_and_changes_nothing() -> None:
 
 def test_nulls_are_runs_that_failed() -> None:
     told = ask(fresh={"ttfb_ms": {"fra": [200, 201, 199, None, None], "iad": [200, 202, 198]}})
-    assert told["rules"][0]["after"] == {"n": 6, "median_ms": pytest.approx(201, abs=3), "failed": 2}
+    middle = pytest.approx(201, abs=3)
+    assert told["rules"][0]["after"] == {"n": 6, "median": middle, "median_ms": middle, "failed": 2}
     told = ask(fresh={"ttfb_ms": {"fra": [None, None, None], "iad": [200, 202, 198]}})
     assert (told["verdict"], told["rules"][0]["reason"]) == ("error", "3 of 6 runs failed; at most 30 % may.")
 
@@ -69,6 +70,13 @@ def test_nulls_are_runs_that_failed() -> None:
         ({"rules": []}, "rules"),
         ({"rules": [{"metric": "ttfb_ms"}]}, r"rules\[0\]"),
         ({"rules": [{"metric": "ttfb_ms", "max_change_pct": 10, "max_value_ms": 3}]}, r"rules\[0\]"),
+        ({"rules": [{"metric": "ttfb_ms", "max_change_pct": 10, "max_value": 3}]}, r"rules\[0\]"),
+        ({"rules": [{"metric": "ttfb", "max_value": 3, "max_value_ms": 3}]}, r"rules\[0\]\.max_value_ms"),
+        ({"rules": [{"metric": "bytes", "max_value_ms": 3}]}, r"rules\[0\]\.max_value_ms: 'bytes' is no time"),
+        (
+            {"rules": [{"metric": "queue", "max_change_pct": 9, "min_change_ms": 3}]},
+            r"rules\[0\]\.min_change_ms: 'queue' is no time: give min_change, in its own unit",
+        ),
         ({"rules": [{"metric": "ttfb_ms", "max_change_pct": -1}]}, r"rules\[0\]\.max_change_pct"),
         ({"rules": [{"metric": "lcp_ms", "max_change_pct": 10}]}, r"history\.lcp_ms"),
         ({"confidence": 1.2}, "confidence"),
@@ -91,6 +99,33 @@ def test_an_unknown_metric_is_compared_too_but_not_from_nothing() -> None:
     assert ask(rules=rules, **own)["verdict"] == "pass"
     with pytest.raises(DocumentError, match="a value of 0"):
         ask(rules=rules, **own | {"fresh": {"queue_ms": {"fra": [0, 0, 0]}}})
+
+
+SIZES = {"history": {"bytes": {"fra": VALUES}}, "fresh": {"bytes": {"fra": VALUES[:12]}}}
+
+
+def test_limits_of_what_is_no_time_are_in_its_own_unit_and_so_is_what_is_told() -> None:
+    (rule,) = ask(rules=[{"metric": "bytes", "max_change_pct": 10, "min_change": 100}], **SIZES)["rules"]
+    assert rule["verdict"] == "pass"
+    assert rule["baseline"]["median"] == pytest.approx(200, abs=1)
+    assert rule["after"]["median"] == pytest.approx(200, abs=3)
+    assert rule["change"]["change"] == pytest.approx(rule["after"]["median"] - rule["baseline"]["median"], abs=0.01)
+    assert (rule["baseline"]["median_ms"], rule["after"]["median_ms"], rule["change"]["ms"]) == (None, None, None)
+    # So many do not count.
+    assert rule["effective_limit_pct"] == pytest.approx(50, abs=1)
+    assert ask(rules=[{"metric": "bytes", "max_value": 150}], **SIZES)["rules"][0]["verdict"] == "fail"
+
+
+@pytest.mark.parametrize("metric", ["ttfb", "ttfb_ms", "speed_index", "queue_ms"])
+@pytest.mark.parametrize("unit", ["", "_ms"])
+def test_of_times_both_names_of_a_limit_are_milliseconds(metric: str, unit: str) -> None:
+    side = {"history": {metric: {"fra": VALUES}}, "fresh": {metric: {"fra": VALUES[:12]}}}
+    (rule,) = ask(rules=[{"metric": metric, "max_change_pct": 10, f"min_change{unit}": 100}], **side)["rules"]
+    assert rule["effective_limit_pct"] == pytest.approx(50, abs=1)
+    assert rule["baseline"]["median_ms"] == rule["baseline"]["median"]
+    assert rule["change"]["ms"] == rule["change"]["change"]
+    (rule,) = ask(rules=[{"metric": metric, f"max_value{unit}": 150}], **side)["rules"]
+    assert (rule["verdict"], rule["max_value"]) == ("fail", 150)
 
 
 def test_a_rule_that_is_left_open_says_why() -> None:
