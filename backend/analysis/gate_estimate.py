@@ -6,7 +6,7 @@ from math import ceil, pi
 
 import numpy as np
 
-from backend.analysis.gate_noise import Noise, noise_of, restless_variance, unseen_variance
+from backend.analysis.gate_noise import Noise, noise_of, restless_variances, unseen_variance
 from backend.analysis.gate_types import MIN_HISTORY, Values
 from backend.analysis.noise import Floats, median
 
@@ -121,19 +121,21 @@ def _estimate(both: Sides, noise: Noise, shifts: Sequence[float], others: Sequen
     """`others` is what one run's variance is divided by on the other side, by region, `batches` how often it counts."""
     count = len(shifts)
     squares = LOSS * noise.run_sds**2
-    more, restless_freedom = restless_variance(noise, both.fresh)
+    more, restless_freedoms = restless_variances(noise, both.fresh)
     restless = _LOSS_OF_RESTLESS * more
     sizes = np.array([values.size for values in both.fresh])
     fresh = float((squares + restless).sum()) / count**2
     history = float((squares * others).sum()) / count**2
     usual = float((squares / sizes).sum()) / count**2 + history
-    beyond = float((restless / sizes).sum()) / count**2
-    runs = usual + beyond
+    beyond = restless / sizes / count**2
+    runs = usual + float(beyond.sum())
     whole_batch = noise.batch_variance * batches
     together = noise.shared + (1 - noise.shared) / count
     batch = whole_batch * together
     hidden = unseen_variance(noise, both.fresh) * batches
-    doubt = 2 * usual**2 / noise.run_freedom + 2 * beyond**2 / restless_freedom + 2 * batch**2 / noise.batch_freedom
+    # Of a sum of variances (Satterthwaite, 1946): those that few squares tell, as of one restless region, count most.
+    doubt = 2 * usual**2 / noise.run_freedom + 2 * batch**2 / noise.batch_freedom
+    doubt += float((2 * beyond**2 / restless_freedoms).sum())
     alone = squares * (1 / sizes + others) + restless / sizes + whole_batch
     return Estimate(
         shift=float(np.mean(shifts)),

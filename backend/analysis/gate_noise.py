@@ -85,17 +85,17 @@ def unseen_variance(noise: Noise, fresh: Sequence[Floats]) -> float:
     return max(whole - within - _DOUBTED * doubt - noise.batch_variance, 0.0)
 
 
-def restless_variance(noise: Noise, fresh: Sequence[Floats]) -> tuple[float, int]:
-    """What fresh runs scatter by beyond those of history, as a variance of single ones, and by how many squares it is
-    known: a release that makes a site restless is not as sure as its history was. 0 within chance.
+def restless_variances(noise: Noise, fresh: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """What fresh runs scatter by beyond those of history, by region, as variances of single ones, and by how many
+    squares each is known: a release that makes a site restless is not as sure as its history was. 0 within chance.
 
-    What lies far off the rest, as spikes do, says little of it.
+    What lies far off the rest of its region, as spikes do, says little of it.
     """
     # A median of three is one of them, and no deviation at all.
-    beside = np.sort(np.abs(np.concatenate([values - median(values) for values in fresh])))[len(fresh) :]
-    squares, freedom = np.minimum(beside, _CLIP * median(beside)) ** 2, beside.size
-    within, whole = float(squares.sum()) / freedom, float(np.mean(noise.run_sds**2))
-    return (within - whole if within > _RESTLESS * whole else 0.0), freedom
+    beside = [np.sort(np.abs(values - median(values)))[1:] for values in fresh]
+    squares = np.array([float(np.mean(np.minimum(some, _CLIP * median(some)) ** 2)) for some in beside])
+    usual = noise.run_sds**2
+    return np.where(squares > _RESTLESS * usual, squares - usual, 0.0), np.array([some.size for some in beside])
 
 
 def _scales(regions: Sequence[Floats]) -> Floats:

@@ -72,6 +72,13 @@ def restless(world: World, rng: np.random.Generator) -> tuple[Floats, Floats]:
     return before, after
 
 
+def restless_in_one(world: World, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The same in the first region alone; in the others nothing changes."""
+    before, after = values(world, rng)
+    _, wild = values(replace(world, cv=6 * world.cv), rng)
+    return before, np.concatenate((wild[:1], after[1:]))
+
+
 def _missed(measurements: Floats, rng: np.random.Generator) -> Floats:
     return measurements * np.where(rng.random(measurements.shape) < 0.1, 4.0, 1.0)
 

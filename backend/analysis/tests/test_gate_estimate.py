@@ -55,6 +55,16 @@ def test_the_variance_of_a_shift_is_what_it_varies_by_or_a_little_more(
     assert 0.85 < alone / seen_alone < 2.2
 
 
+def test_what_one_restless_region_adds_is_known_as_badly_as_its_few_runs_know_it() -> None:
+    """Beside two calm regions hardly anything else is left of the variance, which two squares tell."""
+    calm, wild = drawn(np.random.default_rng(5), regions=3, runs=3, batch_sd=0.0), np.array([4.4, 5.0, 5.7])
+    found = shift_of(replace(calm, fresh=(calm.fresh[0], wild, calm.fresh[2])))
+    assert found.freedom == pytest.approx(2, abs=0.4)
+    assert shift_of(calm).freedom > 20
+    alone = [part.variance for part in found.regions]
+    assert alone[1] > 10 * max(alone[0], alone[2])
+
+
 def estimate(**changes: float) -> Estimate:
     noise = Noise(run_sds=np.ones(1), run_freedom=9.0, batch_variance=0.0, batch_freedom=8.0, batches=1.0, shared=0.5)
     (part,) = shift_of(drawn(np.random.default_rng(1), regions=1, runs=3, batch_sd=0.0)).regions

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from backend.analysis.gate_noise import BLOCK, LEAST_SD, Noise, noise_of, restless_variance, unseen_variance
+from backend.analysis.gate_noise import BLOCK, LEAST_SD, Noise, noise_of, restless_variances, unseen_variance
 from backend.analysis.noise import Floats
 
 RUN_SD = 0.05
@@ -130,8 +130,29 @@ def test_a_fresh_run_far_off_the_others_counts_as_if_it_were_three_deviations_aw
 
 def test_fresh_runs_that_scatter_far_more_than_history_add_what_they_scatter_more() -> None:
     values = np.array([-0.5, -0.3, -0.1, 0.0, 0.1, 0.3, 0.5])
-    variance, freedom = restless_variance(known(0.05, regions=1), [values])
+    (variance,), (freedom,) = restless_variances(known(0.05, regions=1), [values])
     # The middle one is the median itself and no deviation.
     assert freedom == 6
     assert variance == pytest.approx(float((values**2).sum()) / 6 - 0.05**2)
-    assert restless_variance(known(0.25, regions=1), [values]) == (0.0, 6)
+    assert restless_variances(known(0.25, regions=1), [values]) == (0.0, 6)
+
+
+@pytest.mark.parametrize(("times", "is_restless"), [(2.4, False), (2.6, True)])
+def test_two_and_a_half_times_the_variance_of_history_is_no_chance(times: float, is_restless: bool) -> None:
+    """A deviation of 0.1 on each side of the middle, of three runs."""
+    ((variance,), _) = restless_variances(known((0.01 / times) ** 0.5, regions=1), [np.array([-0.1, 0.0, 0.1])])
+    assert bool(variance > 0) is is_restless
+
+
+def test_a_region_that_is_restless_alone_is_known_by_its_own_runs_beside_however_many_calm_ones() -> None:
+    calm, wild = np.array([-0.05, 0.0, 0.05]), np.array([-0.4, 0.0, 0.3])
+    variances, freedoms = restless_variances(known(0.05, regions=4), [calm, wild, calm, calm])
+    assert variances == pytest.approx([0, (0.4**2 + 0.3**2) / 2 - 0.05**2, 0, 0])
+    assert list(freedoms) == [2, 2, 2, 2]
+
+
+def test_a_run_far_off_the_rest_of_its_region_makes_it_hardly_restless() -> None:
+    near, far = (
+        restless_variances(known(0.02, regions=1), [np.array([-0.1, -0.1, 0.0, 0.1, at])])[0][0] for at in (0.3, 9.0)
+    )
+    assert near == pytest.approx(far)

@@ -5,7 +5,7 @@ import pytest
 
 from backend.analysis.gate import judge
 from backend.analysis.gate_types import Comparison, Plan, Rule, Verdict
-from backend.analysis.tests.gate_world import World, asked_each_hour, outcomes, restless, with_misses
+from backend.analysis.tests.gate_world import World, asked_each_hour, outcomes, restless, restless_in_one, with_misses
 
 GATES = 300
 # Of 300 gates that are wrong in 2 (1) of a hundred, more than this many are wrong in one test of a thousand.
@@ -68,6 +68,19 @@ def test_a_release_that_makes_a_quiet_site_restless_and_no_slower_fails_seldom(r
     """By the noise of history alone 38, 24 and 17 of 100 would. Three runs of one region may lie close by luck."""
     counts = outcomes(World(cv=0.05, regions=regions), GATES, seed=20_268, drawn=restless)
     assert counts[Verdict.FAIL] <= most_pct / 100 * GATES
+
+
+@pytest.mark.parametrize("regions", [2, 3, 5])
+def test_a_release_that_makes_one_region_restless_and_none_slower_fails_seldom(regions: int) -> None:
+    """Where it is taken for outliers of all regions together, 6, 8 and 3 of 100 would."""
+    counts = outcomes(World(cv=0.05, regions=regions), GATES, seed=20_271, drawn=restless_in_one)
+    assert counts[Verdict.FAIL] <= MOST_AT_ONE_PER_CENT
+
+
+@pytest.mark.parametrize(("regions", "least_pct"), [(3, 85), (5, 96)])
+def test_a_fifth_slower_is_found_also_where_one_region_has_become_restless(regions: int, least_pct: int) -> None:
+    world = World(cv=0.05, slower=0.2, regions=regions)
+    assert outcomes(world, GATES, seed=20_272, drawn=restless_in_one)[Verdict.FAIL] >= least_pct / 100 * GATES
 
 
 @pytest.mark.parametrize("regions", [2, 5])
