@@ -64,9 +64,10 @@ class Case:
         return self.estimate.shift / self.too_high(2.0)
 
     def too_high(self, normal_quantile: float) -> float:
-        """How far the true shift may lie below: with what history may hide."""
+        """How far the true shift may lie below: with what history may hide, and may have grown by without a release."""
         estimate = self.estimate
-        return _bound(normal_quantile, estimate.freedom, estimate.variance + estimate.hidden_variance)
+        bound = _bound(normal_quantile, estimate.freedom, estimate.variance + estimate.hidden_variance)
+        return self.already.drift + bound
 
     def too_low(self, normal_quantile: float) -> float:
         """How far the true shift may lie above."""
@@ -184,7 +185,8 @@ def _extra_runs(case: Case, quantiles: Quantiles) -> int | None:
     shift, freedom = case.estimate.shift, max(case.estimate.freedom, _KNOWN_LATER)
     rooms = [(case.limit - shift) / students(quantiles.high, freedom)]
     if shift >= case.floor:
-        beside = (shift / students(quantiles.low, freedom)) ** 2 - case.estimate.hidden_variance
+        room = max(shift - case.already.drift, 0.0) / students(quantiles.low, freedom)
+        beside = room**2 - case.estimate.hidden_variance
         rooms.append(max(beside, 0.0) ** 0.5)
     room = max(rooms)
     return case.estimate.extra_runs(room) if room > 0 else None

@@ -32,10 +32,11 @@ _LEAST_RUNS = 48
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Already:
     """By how much it surely lay above history, over regions, without the release: at this time of the day before, and
-    in the hour before the release; 0: it did not."""
+    in the hour before the release; 0: it did not. And by how much it may have grown all day long."""
 
     day_before: float = 0.0
     hour_before: float = 0.0
+    drift: float = 0.0
 
 
 def of_this_hour(comparison: Comparison, both: Sides, *, offset: float) -> tuple[Sides, Already]:
@@ -44,9 +45,9 @@ def of_this_hour(comparison: Comparison, both: Sides, *, offset: float) -> tuple
     if hours is None:
         return both, Already()
     times = {region: _measured_at(comparison.history[region], hours.times[region]) for region in both.regions}
+    history, drift = at_its_end(list(times.values()), both.history)
     moved = tuple(
-        _at_this_hour(times[region], logs, hours.at)
-        for region, logs in zip(both.regions, at_its_end(list(times.values()), both.history), strict=True)
+        _at_this_hour(times[region], logs, hours.at) for region, logs in zip(both.regions, history, strict=True)
     )
     already = Already(
         day_before=max(
@@ -54,6 +55,7 @@ def of_this_hour(comparison: Comparison, both: Sides, *, offset: float) -> tuple
             for ago in same_hour(hours.at, 1)
         ),
         hour_before=_surely_above(_hour_before(both.regions, logarithms(hours.lately, offset)), moved),
+        drift=drift,
     )
     return replace(both, history=moved), already
 

@@ -202,7 +202,7 @@ def along(hours: float) -> tuple[list[Floats], list[Floats]]:
 
 def test_a_drift_goes_no_further_than_the_newest_run() -> None:
     times, history = along(24)
-    first, second = at_its_end(times, history)
+    (first, second), _ = at_its_end(times, history)
     assert first == pytest.approx(np.full(first.size, 5 + (times[1][-1] - DEPLOY) * 0.1 / DAY_S))
     assert second == pytest.approx(first + 1)
 
@@ -210,14 +210,50 @@ def test_a_drift_goes_no_further_than_the_newest_run() -> None:
 @pytest.mark.parametrize("hours", [6, 20, 37, 168])
 def test_of_less_than_a_day_or_of_several_no_drift_is_known(hours: float) -> None:
     times, history = along(hours)
-    for before, after in zip(history, at_its_end(times, history), strict=True):
+    for before, after in zip(history, at_its_end(times, history)[0], strict=True):
         assert np.array_equal(before, after)
 
 
 def test_a_few_runs_that_lie_a_day_apart_show_no_drift() -> None:
     times, history = along(24)
     ends = [[np.concatenate((series[:10], series[-10:])) for series in side] for side in (times, history)]
-    assert np.array_equal(at_its_end(*ends)[0], ends[1][0])
+    assert np.array_equal(at_its_end(*ends)[0][0], ends[1][0])
+
+
+def wandering(slope: float, *, seed: int, sd: float = 0.03) -> tuple[list[Floats], list[Floats]]:
+    """A day of two regions whose hours lie apart by chance, along a line of so much a day."""
+    times, _ = along(24)
+    rng = np.random.default_rng(seed)
+    hours = rng.normal(0, sd, 25)
+    apart = [hours[((made - times[0][0]) // HOUR_S).astype(int)] for made in times]
+    return times, [slope * (made - DEPLOY) / DAY_S + beside for made, beside in zip(times, apart, strict=True)]
+
+
+def may_have_grown(slope: float, seed: int) -> float:
+    return at_its_end(*wandering(slope, seed=seed))[1]
+
+
+@pytest.mark.parametrize(("slope", "least_moved"), [(0.08, 15), (0.1, 25)])
+def test_what_is_no_sure_drift_is_allowed_for_and_what_is_one_is_moved(slope: float, least_moved: int) -> None:
+    """From the middle of its day to its end a site grows by half of what it does in one."""
+    worlds = [wandering(slope, seed=seed) for seed in range(60)]
+    found = [at_its_end(*world) for world in worlds]
+    moved = sum(
+        not np.array_equal(history[0], before[0]) for (history, _), (_, before) in zip(found, worlds, strict=True)
+    )
+    allowed = [grown for _, grown in found if grown > 0]
+    assert moved >= least_moved
+    assert len(allowed) + moved >= 40
+    assert np.median(allowed) == pytest.approx(slope / 2, rel=0.3)
+    assert all(
+        grown == 0 or np.array_equal(history[0], before[0])
+        for (history, grown), (_, before) in zip(found, worlds, strict=True)
+    )
+
+
+def test_a_site_that_does_not_drift_or_becomes_quicker_is_seldom_allowed_to_have_grown() -> None:
+    assert sum(may_have_grown(0.0, seed) > 0 for seed in range(100)) <= 12
+    assert not any(may_have_grown(-0.1, seed) for seed in range(100))
 
 
 def drifts_seen(lasting_h: float) -> int:
@@ -231,7 +267,7 @@ def drifts_seen(lasting_h: float) -> int:
         for _ in range(times[0].size - 1):
             level.append(kept * level[-1] + (1 - kept**2) ** 0.5 * rng.normal())
         history = [5 + 0.1 * np.array(level) + rng.normal(0, 0.03, times[0].size) for _ in times]
-        count += not np.array_equal(at_its_end(times, history)[0], history[0])
+        count += not np.array_equal(at_its_end(times, history)[0][0], history[0])
     return count
 
 
@@ -246,7 +282,7 @@ def test_a_step_within_the_day_is_no_drift(since_h: float) -> None:
     times, _ = along(24)
     stepped = [np.where(made > times[1][-1] - since_h * HOUR_S, 5.3, 5.0) for made in times]
     noisy = [logs + 0.02 * np.random.default_rng(place).normal(size=logs.size) for place, logs in enumerate(stepped)]
-    assert np.array_equal(at_its_end(times, noisy)[0], noisy[0])
+    assert np.array_equal(at_its_end(times, noisy)[0][0], noisy[0])
 
 
 @pytest.mark.parametrize("every_s", [1_800, 3_600])

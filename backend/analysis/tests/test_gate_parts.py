@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 
 from backend.analysis.gate import judge
+from backend.analysis.gate_case import Quantiles, case_of, found_of, verdict_of
+from backend.analysis.gate_hours import Already
 from backend.analysis.gate_types import Comparison, Found, Judged, Plan, Rule, Verdict
 from backend.analysis.tests.test_gate import PLAN, REGIONS, TEN, compare, evenly, judged
 
@@ -79,6 +81,32 @@ def test_less_than_half_of_a_wide_limit_is_no_failure_however_sure(after: float,
     assert found.pct is not None
     assert 0 < found.pct.low < 100 < found.pct.high
     assert result.verdict == verdict
+
+
+def test_by_what_may_have_grown_all_day_without_the_release_the_lower_bound_lies_further_below() -> None:
+    case = case_of(compare(after=220), PLAN)
+    drifting = replace(case, already=Already(drift=0.05))
+    assert drifting.too_high(2.0) == pytest.approx(case.too_high(2.0) + 0.05)
+    assert drifting.too_low(2.0) == case.too_low(2.0)
+    quantiles = Quantiles(low=2.0, high=2.0)
+    assert verdict_of(case, quantiles)[0] is Verdict.FAIL
+    assert verdict_of(replace(case, already=Already(drift=0.09)), quantiles)[0] is Verdict.INCONCLUSIVE
+
+
+def test_more_runs_do_not_decide_what_may_have_grown_by_itself() -> None:
+    """Of what is left runs can show less; where the day may have brought all of it they can show nothing."""
+    case, quantiles = case_of(compare(after=236, runs=3, cv=0.15), PLAN), Quantiles(low=2.0, high=2.0)
+
+    def extra(drift: float) -> int | None:
+        return found_of(
+            replace(case, already=Already(drift=drift)), quantiles, Verdict.INCONCLUSIVE
+        ).extra_runs_to_decide
+
+    known = extra(0.0), extra(0.03)
+    assert known[0] is not None
+    assert known[1] is not None
+    assert known[0] < known[1]
+    assert extra(0.3) is None
 
 
 @pytest.mark.parametrize("share", [0, 0.12])
