@@ -87,13 +87,14 @@ def header_of(name: object, value: object) -> Header | None:
 
 
 def url_of(text: str) -> str:
-    """An address as it may be stored, without user name and password."""
+    """An address as it may be stored: without user name and password, and as it was asked for, without its fragment.
+    Some tools keep that in one place and not in another, as Chrome in where a redirect leads."""
+    asked = text if text.startswith("data:") else text.partition("#")[0]
     try:
-        parts = urlsplit(text)
-        netloc = parts.netloc
+        netloc = urlsplit(asked).netloc
     except ValueError:
-        return short_url(text)
-    return short_url(text.replace(f"{netloc}", netloc.rpartition("@")[2], 1) if "@" in netloc else text)
+        return short_url(asked)
+    return short_url(asked.replace(netloc, netloc.rpartition("@")[2], 1) if "@" in netloc else asked)
 
 
 def parts_of(url: str) -> SplitResult | None:

@@ -246,6 +246,20 @@ def test_the_document_is_where_the_redirects_lead() -> None:
     assert (measured.document, measured.waterfall.requests[0].redirected_to) == (2, "https://shop.example/")
 
 
+@pytest.mark.parametrize("url", ["https://shop.example/app", "https://shop.example/app#/prices"])
+def test_a_redirect_leads_to_what_is_asked_for_without_its_fragment(url: str) -> None:
+    """Chrome writes addresses as they are asked for, and Location as it came; other tools both with the fragment."""
+    hop = at("http://shop.example/", pageref="page_1")
+    hop["response"] |= {"status": 302, "redirectURL": "https://shop.example/app#/prices"}
+    document = at(url, started="2026-11-21T12:00:01Z", pageref="page_1")
+    script = at("https://shop.example/a.js", started="2026-11-21T12:00:02Z", pageref="page_1", _initiator={"url": url})
+    file = har(hop, document, script, creator="WebInspector", pages=[page(started="2026-11-21T12:00:01Z")])
+    measured = read(file).pages[0].measurement
+    first, second, third = measured.waterfall.requests
+    assert (first.redirected_to, second.url, third.initiator_url) == ("https://shop.example/app",) * 3
+    assert (measured.document, second.timing.start_us) == (2, 1_000_000)
+
+
 def test_a_load_begins_with_its_first_redirect_though_chrome_lets_the_page_start_behind_it() -> None:
     hop = at("http://shop.example/", pageref="page_1")
     hop["response"] |= {"status": 301, "redirectURL": samples.HTML}
