@@ -97,6 +97,49 @@ def test_a_document_that_gives_way_to_another_one_by_itself_is_a_step_too() -> N
     assert told(replace(page, waterfall=replace(page.waterfall, requests=(long, late))), REDIRECTS) is None
 
 
+def left_at(left_ms: float, **changes: Any) -> PageMeasurement:
+    """The document is asked for at an instant, when one of another address had come, which says nothing of it."""
+    first = moved(1, 1_000, 2_000, "", **({"path": "first", "status": 200, "redirected_to": None} | changes))
+    document = row(2, ResourceType.DOCUMENT, left_ms, left_ms + 150, path="", connection=2)
+    other = build_connection(number=2, host=MAIN, dns=None, connect=span(left_ms, left_ms), tls=None)
+    return replace(sketch(document, fcp_ms=4_000, document=first, connections=(other,)), document=2)
+
+
+def test_what_is_left_within_a_second_of_its_end_did_not_stand_to_be_read() -> None:
+    """Its first bytes had been there for longer."""
+    assert told(left_at(3_000, first_ms=1_200), REDIRECTS) is not None
+    assert told(left_at(3_001, first_ms=1_200), REDIRECTS) is None
+
+
+def test_what_was_left_before_its_end_did_not_stand_within_a_second_of_its_first_byte() -> None:
+    assert told(left_at(1_900, first_ms=1_200), REDIRECTS) is not None
+    assert told(left_at(2_000, first_ms=1_200), REDIRECTS) is not None
+    assert told(left_at(1_900, first_ms=1_200, status=None), REDIRECTS) is None
+
+
+def test_a_document_over_a_connection_of_its_own_had_its_first_flight_for_itself_in_any_case() -> None:
+    """Two packets of what a server says first would make no 12 kB come later."""
+    for size_bytes in (11_000, 12_300):
+        first = moved(1, 0, 400, f"https://{MAIN}/", host="old.example", connection=2)
+        other = build_connection(
+            number=2, host="old.example", dns=span(0, 20), connect=span(20, 100), tls=span(100, 180)
+        )
+        page = redirected(first, connections=(other,), transferred_bytes=size_bytes)
+        found = told(page, REDIRECTS)
+        assert found is not None
+        assert found.saving_us == 400_000
+
+
+def test_a_step_over_an_open_connection_spares_no_lookup() -> None:
+    """The connection's own lookup was paid by whoever opened it; the document comes over another."""
+    first = moved(1, 0, 300, f"http://{MAIN}/b", url=f"http://{MAIN}/a", connection=2)
+    second = moved(2, 300, 420, f"https://{MAIN}/", url=f"http://{MAIN}/b", connection=2, reused=True)
+    opened = build_connection(number=2, host=MAIN, dns=span(0, 40), connect=span(40, 120), tls=None)
+    found = told(redirected(first, second, connections=(opened,)), REDIRECTS)
+    assert found is not None
+    assert evidence_of(found)["costs_ms"] == (260.0, 120.0)
+
+
 def test_redirects_of_frames_and_files_are_none_of_the_page() -> None:
     framed = moved(1, 0, 300, f"https://{MAIN}/", flags=(RowFlag.FRAME,))
     script = row(1, ResourceType.SCRIPT, 0, 300, status=302, redirected_to=f"https://{MAIN}/")
