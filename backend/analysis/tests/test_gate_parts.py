@@ -64,7 +64,7 @@ def test_the_p_value_is_the_doubt_at_which_the_bound_would_reach_nothing(after: 
     comparison = compare(after=after)
     p_value = found_in(judged(comparison, Plan(confidence=0.95))).p_value
     if after < 200:
-        assert p_value > 0.5
+        assert 0.5 < p_value <= 1
     else:
         assert low_of(judged(comparison, Plan(confidence=1 - p_value))) == pytest.approx(0, abs=0.05)
 
@@ -107,6 +107,51 @@ def test_more_runs_do_not_decide_what_may_have_grown_by_itself() -> None:
     assert known[1] is not None
     assert known[0] < known[1]
     assert extra(0.3) is None
+
+
+@pytest.mark.parametrize("known", ["day_before", "hour_before"])
+@pytest.mark.parametrize(("part", "is_excused"), [(0.59, False), (0.61, True)])
+def test_what_was_there_without_the_release_excuses_it_from_three_fifths_of_the_change_on(
+    known: str, part: float, is_excused: bool
+) -> None:
+    case = case_of(compare(after=300), PLAN)
+    already = {"day_before": 0.0, "hour_before": 0.0, known: part * case.estimate.shift}
+    excused = replace(case, already=Already(**already))
+    assert bool(excused.excuse) is is_excused
+    verdict, reason = verdict_of(excused, Quantiles(low=2.0, high=2.0))
+    assert (verdict, reason) == ((Verdict.INCONCLUSIVE, excused.excuse) if is_excused else (Verdict.FAIL, ""))
+
+
+def test_what_history_may_hide_takes_more_runs_and_in_the_end_no_number_of_them_decides() -> None:
+    case, quantiles = case_of(compare(after=236, runs=3, cv=0.15), PLAN), Quantiles(low=2.0, high=2.0)
+
+    def extra(hidden: float) -> int | None:
+        estimate = replace(case.estimate, hidden_variance=hidden)
+        return found_of(replace(case, estimate=estimate), quantiles, Verdict.INCONCLUSIVE).extra_runs_to_decide
+
+    few, more = extra(0.0), extra(0.0025)
+    assert few is not None
+    assert more is not None
+    assert few < more
+    assert extra(0.05) is None
+
+
+def test_a_change_below_the_floor_is_decided_by_passing_alone() -> None:
+    case, quantiles = case_of(compare(after=212, runs=3, cv=0.1), PLAN), Quantiles(low=2.0, high=2.0)
+
+    def extra(floor: float, limit: float) -> int | None:
+        asked = replace(case, floor=floor, limit=limit)
+        return found_of(asked, quantiles, Verdict.INCONCLUSIVE).extra_runs_to_decide
+
+    shift = case.estimate.shift
+    assert extra(shift, shift + 0.001) is not None
+    assert extra(shift + 0.0001, shift + 0.001) is None
+
+
+def test_of_half_a_millisecond_per_cents_are_of_that_and_not_of_what_nothing_counts_as() -> None:
+    found = found_in(judged(compare(0.5, 1.0, rule=Rule(metric="dns_ms", max_change_pct=10))))
+    assert found.pct is not None
+    assert found.pct.value == pytest.approx(100, abs=5)
 
 
 @pytest.mark.parametrize("share", [0, 0.12])
