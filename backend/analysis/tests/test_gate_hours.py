@@ -151,7 +151,7 @@ def at_hour(times: Floats, logs: Floats, at: float) -> Floats:
     return moved
 
 
-@pytest.mark.parametrize(("count", "hours", "is_moved"), [(60, 24.0, True), (46, 24.0, False), (60, 20.0, False)])
+@pytest.mark.parametrize(("count", "hours", "is_moved"), [(56, 24.0, True), (55, 24.0, False), (60, 20.0, False)])
 def test_of_few_runs_or_less_than_a_day_no_wave_is_known(count: int, hours: float, is_moved: bool) -> None:
     times = DEPLOY - np.linspace(hours, 0.1, count) * HOUR_S
     wave = np.array([5 + busy_at_two(at) for at in times])

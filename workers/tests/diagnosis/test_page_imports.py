@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.connection import Connection
-from workers.measurement.finding import FindingId
+from workers.measurement.finding import FindingId, NotJudgedReason
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import Request, ResourceType
 from workers.tests.builders import build_connection, span
@@ -167,3 +168,31 @@ def test_of_sheets_from_so_many_hosts_that_not_all_are_looked_at_nothing_is_gain
     assert (found is None) is (gained_us is None)
     if found is not None and gained_us is not None:
         assert gained_us - WORK_US <= (found.saving_us or 0) <= gained_us
+
+
+def test_one_that_opens_a_connection_for_itself_opens_it_sooner_too() -> None:
+    """Over HTTP/1.1 beside its importer's: all that it waited for moves with it."""
+    first, second = _chain(400, 700, protocol="http/1.1")
+    opened = _near(2, dns=None, connect=span(402, 482), tls=span(482, 562))
+    page = _page(first, replace(second, connection=2), fcp_ms=710, connections=(opened,))
+    found = told(page, IMPORT)
+    assert found is not None
+    assert 92_000 - WORK_US <= (found.saving_us or 0) <= 92_000
+    # Had somebody else opened it, it would have to be opened for this one now.
+    lent = _near(2, dns=None, connect=span(320, 350), tls=span(350, 380))
+    found = told(_page(first, replace(second, connection=2), fcp_ms=710, connections=(lent,)), IMPORT)
+    assert found is None
+
+
+def reasons(page: PageMeasurement) -> list[NotJudgedReason]:
+    return [one.reason for one in diagnose_page(page).not_judged if one.id is IMPORT]
+
+
+def test_why_imports_are_left_open_is_said_and_not_of_those_that_cost_little() -> None:
+    page = _page(*_chain(400, 490, 580), fcp_ms=590)
+    assert reasons(page) == []
+    assert reasons(replace(page, vitals=replace(page.vitals, fcp_us=None))) == [NotJudgedReason.NOT_MEASURED]
+    late = replace(page, vitals=replace(page.vitals, fcp_us=2_000_000))
+    assert reasons(late) == [NotJudgedReason.PAINT_ELSEWHERE]
+    little = _page(*_chain(345, 355), fcp_ms=2_000)
+    assert reasons(little) == []
