@@ -155,6 +155,24 @@ def test_what_is_kept_for_minutes_is_told_of_the_next_day_and_not_of_the_second_
     assert found.saving_us == 390_000
 
 
+@pytest.mark.parametrize(("kept_s", "is_told"), [(86_399, True), (86_400, False)])
+def test_what_may_be_kept_for_a_day_is_there_when_its_visitor_comes_again(kept_s: int, is_told: bool) -> None:
+    sheet = style(2, 310, 700, headers={"cache-control": f"max-age={kept_s}"}, transferred_bytes=60_200)
+    assert (told(sketch(sheet, fcp_ms=720), UNCACHED) is not None) is is_told
+
+
+@pytest.mark.parametrize(("sent_bytes", "is_told"), [(49_999, False), (50_000, True)])
+def test_what_no_paint_waits_for_is_told_from_fifty_kilobytes_on(sent_bytes: int, is_told: bool) -> None:
+    shown = picture(2, 310, 700, headers={"cache-control": "no-store"}, transferred_bytes=sent_bytes)
+    assert (told(sketch(shown, fcp_ms=340), UNCACHED) is not None) is is_told
+
+
+@pytest.mark.parametrize(("body_bytes", "is_told"), [(999, False), (1_000, True)])
+def test_a_picture_of_less_than_a_kilobyte_counts_visits(body_bytes: int, is_told: bool) -> None:
+    shown = picture(2, 310, 700, headers={"cache-control": "no-store"}, transferred_bytes=60_000, body_bytes=body_bytes)
+    assert (told(sketch(shown, fcp_ms=340), UNCACHED) is not None) is is_told
+
+
 def test_what_was_asked_for_again_costs_what_the_second_view_waited() -> None:
     asked = style(2, 310, 700, headers={"cache-control": "no-cache"}, transferred_bytes=60_200)
     found = told(sketch(asked, fcp_ms=720, repeat=_again(style(2, 110, 250))), UNCACHED)
