@@ -173,6 +173,54 @@ def test_a_picture_of_less_than_a_kilobyte_counts_visits(body_bytes: int, is_tol
     assert (told(sketch(shown, fcp_ms=340), UNCACHED) is not None) is is_told
 
 
+NOT_KEPT: dict[str, Any] = {"headers": {"cache-control": "no-store"}, "transferred_bytes": 60_200}
+
+
+@pytest.mark.parametrize("changes", [{"method": "POST"}, {"status": 206}, {"status": 404}])
+def test_what_browsers_keep_for_nobody_misses_no_cache(changes: dict[str, Any]) -> None:
+    assert told(sketch(style(2, 310, 700, **NOT_KEPT), fcp_ms=720), UNCACHED) is not None
+    assert told(sketch(style(2, 310, 700, **NOT_KEPT | changes), fcp_ms=720), UNCACHED) is None
+
+
+def test_a_small_style_sheet_is_no_picture_that_counts_visits() -> None:
+    assert told(sketch(style(2, 310, 700, **NOT_KEPT, body_bytes=900), fcp_ms=720), UNCACHED) is not None
+
+
+@pytest.mark.parametrize(
+    ("headers", "policy"),
+    [
+        ({"cache-control": "no-store", "age": "7"}, "no-store, Age: 7"),
+        ({"cache-control": "no-store", "expires": "0"}, "no-store"),
+        ({"expires": "0"}, "Expires: 0"),
+        ({"server": "nginx"}, "no Cache-Control"),
+    ],
+)
+def test_what_is_said_of_keeping_a_file_stands_beside_it(headers: dict[str, str], policy: str) -> None:
+    found = told(sketch(style(2, 310, 700, **NOT_KEPT | {"headers": headers}), fcp_ms=720), UNCACHED)
+    assert found is not None
+    assert evidence_of(found)["files"] == (f"2 2, {policy}",)
+
+
+def test_what_must_not_be_stored_is_sent_again_as_a_whole_though_it_has_a_validator() -> None:
+    headers = {"cache-control": "no-store", "etag": '"1"'}
+    found = told(sketch(style(2, 310, 700, **NOT_KEPT | {"headers": headers}), fcp_ms=720), UNCACHED)
+    assert found is not None
+    assert evidence_of(found)["again_bytes"] == 60_200
+    asked = {"cache-control": "no-cache", "etag": '"1"'}
+    found = told(sketch(style(2, 310, 700, **NOT_KEPT | {"headers": asked}), fcp_ms=720), UNCACHED)
+    assert found is not None
+    assert "again_bytes" not in evidence_of(found)
+
+
+def test_no_new_visitors_time_is_of_high_severity_nor_is_any_counted_where_the_paint_came_of_something_else() -> None:
+    found = told(sketch(style(2, 310, 700, **NOT_KEPT), fcp_ms=720), UNCACHED)
+    assert found is not None
+    assert (found.saving_us, found.severity) == (390_000, Severity.MEDIUM)
+    elsewhere = told(sketch(style(2, 310, 700, **NOT_KEPT), fcp_ms=3_000), UNCACHED)
+    assert elsewhere is not None
+    assert (elsewhere.saving_us, elsewhere.severity) == (None, Severity.LOW)
+
+
 def test_what_was_asked_for_again_costs_what_the_second_view_waited() -> None:
     asked = style(2, 310, 700, headers={"cache-control": "no-cache"}, transferred_bytes=60_200)
     found = told(sketch(asked, fcp_ms=720, repeat=_again(style(2, 110, 250))), UNCACHED)
