@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from backend.analysis.gate_metrics import is_time
+
 
 class Metric(NamedTuple):
     """`scale` makes a stored number the door's."""
@@ -15,7 +17,7 @@ class Metric(NamedTuple):
     @property
     def is_time(self) -> bool:
         """Whether more of it is slower."""
-        return self.unit == "ms"
+        return is_time(self.name)
 
 
 def _time(name: str, label: str) -> Metric:
