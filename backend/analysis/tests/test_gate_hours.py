@@ -252,7 +252,8 @@ def test_what_is_no_sure_drift_is_allowed_for_and_what_is_one_is_moved(slope: fl
 
 
 def test_a_site_that_does_not_drift_or_becomes_quicker_is_seldom_allowed_to_have_grown() -> None:
-    assert sum(may_have_grown(0.0, seed) > 0 for seed in range(100)) <= 12
+    # One standard error is passed by chance by one in six.
+    assert sum(may_have_grown(0.0, seed) > 0 for seed in range(100)) <= 25
     assert not any(may_have_grown(-0.1, seed) for seed in range(100))
 
 
