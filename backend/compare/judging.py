@@ -6,7 +6,7 @@ therefore needs less doubt: a hundredth of what the page allows itself. It ends 
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
 
@@ -25,8 +25,6 @@ from workers.diagnosis.units import ms
 PERIOD = PERIODS["24h"]
 # The verdict asks for five times less doubt than it is told: this makes it one in ten thousand.
 SURE = 0.9995
-# With one new pair in each region little has changed.
-MIN_EVERY, PAIRS_BETWEEN = timedelta(minutes=5), 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,8 +165,3 @@ def _store(pairing: Pairing, rows: Sequence[StoredVerdict]) -> None:
     """In the place of those before; regions that no longer measure it are gone with theirs."""
     StoredVerdict.objects.filter(pairing=pairing).delete()
     StoredVerdict.objects.bulk_create(rows)
-
-
-def judged_every(pairing: Pairing) -> timedelta:
-    """How long verdicts hold."""
-    return max(MIN_EVERY, PAIRS_BETWEEN * timedelta(seconds=pairing.monitor.interval_s))

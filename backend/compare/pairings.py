@@ -1,8 +1,11 @@
-"""What can be said of a pairing, and the rules it must keep: one sentence for each field at fault."""
+"""What can be said of a pairing, and the rules it must keep: one sentence for each field at fault. And how long what is
+said of it holds.
+"""
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
-from backend.compare.models import MAX_NAME_CHARS
+from backend.compare.models import MAX_NAME_CHARS, Pairing
 from backend.compare.origins import check_origin, other_leg
 from backend.faults import InvalidError
 from backend.sites.keeping import without_headers
@@ -13,6 +16,8 @@ from workers.measurement.messages import Kind
 from workers.measurement.pair import PairTarget
 from workers.measurement.target import MAX_URL_CHARS, Target, TargetError
 
+# With one new pair in each region little has changed: verdicts are made anew after so many, and not more often.
+MIN_EVERY, PAIRS_BETWEEN = timedelta(minutes=5), 3
 # What a rule of the monitor is called here.
 _FIELDS = {"url": "cdn_url", "other": "origin", "headers": "drop_headers"}
 
@@ -81,3 +86,8 @@ def _other(cdn: Target | None, draft: PairingDraft, faults: dict[str, str]) -> P
     except TargetError as error:
         faults["origin"] = str(error)
     return None
+
+
+def judged_every(pairing: Pairing) -> timedelta:
+    """How long verdicts hold."""
+    return max(MIN_EVERY, PAIRS_BETWEEN * timedelta(seconds=pairing.monitor.interval_s))

@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from backend.alerts.turns import Apart
 from backend.compare.actions import look_at_hosts
-from backend.compare.judging import judge_pairing, judged_every
+from backend.compare.judging import judge_pairing
 from backend.compare.models import HostLook, Pairing
+from backend.compare.pairings import judged_every
 from backend.sites.models import Site, SiteStatus
 
 log = logging.getLogger(__name__)

@@ -1,10 +1,11 @@
 """What was measured last, for Prometheus: under the names of blackbox_exporter where it has them.
 
 Values are those of the newest run of each monitor in each region, read when they are asked for. What was not measured
-has no sample, never 0. Units are seconds, bytes and counts. A pair has two of everything, and is for comparisons.
+has no sample, never 0. Units are seconds, bytes and counts. Of a pair, which has two of everything, the difference is
+told that its verdict goes by.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from django.http import HttpResponse
@@ -17,8 +18,11 @@ from prometheus_client.registry import Collector
 
 from backend.accounts.permissions import Scope
 from backend.api.v1.access import ApiRequest, needs
+from backend.compare.models import StoredVerdict
+from backend.compare.queries import verdicts_now
 from backend.runs.models import Outcome
 from backend.runs.queries import LatestRun, latest_runs
+from workers.diagnosis.pair.samples import Verdict
 from workers.measurement.messages import Kind
 
 router = Router(tags=["Metrics"])
@@ -52,6 +56,19 @@ def _seconds(column: str) -> Value:
         return None if us is None else us / _US_PER_S
 
     return value
+
+
+def _seconds_of(column: str) -> Callable[[StoredVerdict], float | None]:
+    def value(verdict: StoredVerdict) -> float | None:
+        us: int | None = getattr(verdict, column)
+        return None if us is None else us / _US_PER_S
+
+    return value
+
+
+def _is_cdn_slower(verdict: StoredVerdict) -> float | None:
+    """None where that cannot be said."""
+    return None if verdict.verdict == Verdict.INCONCLUSIVE else float(verdict.verdict == Verdict.ORIGIN_FASTER)
 
 
 def _is_measured(one: LatestRun) -> float:
@@ -94,6 +111,14 @@ PHASES = {
     "processing": _seconds("wait_us"),
     "transfer": _seconds("download_us"),
 }
+PAIR_LABELS = ("site", "pair", "region")
+# Over fresh connections, within the last 24 hours; below 0 the CDN is the faster one. `region` is empty over all.
+PAIR_GAUGES: Mapping[str, tuple[str, Callable[[StoredVerdict], float | None]]] = {
+    "firstbyte_pair_difference_seconds": ("The CDN's time less the origin's.", _seconds_of("estimate_us")),
+    "firstbyte_pair_difference_low_seconds": ("The least that it may be.", _seconds_of("low_us")),
+    "firstbyte_pair_difference_high_seconds": ("The most that it may be.", _seconds_of("high_us")),
+    "firstbyte_pair_cdn_slower": ("Whether the CDN is surely the slower one.", _is_cdn_slower),
+}
 
 
 @router.get(
@@ -102,15 +127,17 @@ PHASES = {
     openapi_extra={"responses": {200: {"description": "Prometheus' text format, or OpenMetrics.", "content": CONTENT}}},
 )
 def get_metrics(request: ApiRequest) -> HttpResponse:
-    """The newest values of each probe and page in each region, for Prometheus to scrape with a token that may read.
+    """The newest values of each probe and page in each region, and how much slower each CDN is than its origin, for
+    Prometheus to scrape with a token that may read.
 
     Samples end when nothing was measured for two intervals. A page that other work of the agent's machine held up has
     no durations.
     """
-    latest = latest_runs(request.caller.organisation, now=timezone.now())
-    found = [one for one in latest if one.run.kind != Kind.PAIR]
+    organisation, now = request.caller.organisation, timezone.now()
+    found = [one for one in latest_runs(organisation, now=now) if one.run.kind != Kind.PAIR]
     registry = CollectorRegistry()
     registry.register(_Latest(found))
+    registry.register(_Pairs(verdicts_now(organisation, now)))
     encode, content_type = choose_encoder(request.headers.get("Accept", ""))
     return HttpResponse(encode(registry), content_type=content_type)
 
@@ -136,3 +163,18 @@ class _Latest(Collector):
                 monitor = one.monitor
                 labels = (monitor.site.name, str(monitor.public_id), monitor.kind, one.region.code)
                 family.add_metric((*labels, *more), seen)
+
+
+class _Pairs(Collector):
+    def __init__(self, verdicts: Sequence[StoredVerdict]) -> None:
+        self._verdicts = verdicts
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        for name, (told, value) in PAIR_GAUGES.items():
+            family = GaugeMetricFamily(name, told, labels=PAIR_LABELS)
+            for one in self._verdicts:
+                seen = value(one)
+                if seen is not None:
+                    region = one.region.code if one.region else ""
+                    family.add_metric((one.pairing.site.name, one.pairing.name, region), seen)
+            yield family

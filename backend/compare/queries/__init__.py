@@ -9,7 +9,7 @@ from backend.compare.queries.comparison import (
     compare_assets,
     comparison_of,
 )
-from backend.compare.queries.pairings import pairing, pairings, pairings_after, proposed_pairs
+from backend.compare.queries.pairings import pairing, pairings, pairings_after, proposed_pairs, verdicts_now
 
 __all__ = [
     "PERIODS",
@@ -25,4 +25,5 @@ __all__ = [
     "pairings",
     "pairings_after",
     "proposed_pairs",
+    "verdicts_now",
 ]

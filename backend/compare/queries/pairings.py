@@ -1,10 +1,12 @@
 """Which pairings there are, and which there could be."""
 
+from datetime import datetime
 from uuid import UUID
 
 from backend.accounts.models import Organisation
-from backend.compare.models import Pairing
+from backend.compare.models import Pairing, StoredVerdict
 from backend.compare.pages import newest_pages
+from backend.compare.pairings import judged_every
 from backend.compare.proposals import ProposedPair, propose_pairs
 from backend.sites import queries as sites
 from backend.sites.models import Site
@@ -25,6 +27,15 @@ def pairings_after(organisation: Organisation, *, site_id: UUID | None, after: i
         found = found.filter(pk__gt=after)
     rows = found.select_related("monitor", "site").prefetch_related("verdicts__region")
     return list(rows.order_by("pk")[:limit])
+
+
+def verdicts_now(organisation: Organisation, now: datetime) -> list[StoredVerdict]:
+    """The verdicts that hold now, by region and over all, with their pairings: none of a pairing that rests, or that
+    nobody has judged for twice as long as a verdict holds. One statement.
+    """
+    going_on = StoredVerdict.objects.filter(pairing__site__organisation=organisation, pairing__monitor__paused=False)
+    found = going_on.select_related("pairing__site", "pairing__monitor", "region").order_by("pk")
+    return [one for one in found if now - one.judged_at <= 2 * judged_every(one.pairing)]
 
 
 def pairing(organisation: Organisation, public_id: UUID) -> Pairing | None:

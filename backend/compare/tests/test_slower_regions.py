@@ -7,8 +7,8 @@ import pytest
 from backend.alerts.enrolment import enrol
 from backend.alerts.models import Incident, Member
 from backend.compare import queries
-from backend.compare.judging import judged_every
 from backend.compare.models import Pairing
+from backend.compare.pairings import judged_every
 from backend.compare.tests.test_verdicts import DAY, DRAFT, changed, feed, paired, stored, window
 from backend.compare.tests.world import World
 from backend.runs.tests.factories import NOW

@@ -10,13 +10,18 @@ import time_machine
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries
 
-from backend.api.tests.v1.calling import Program
+from backend.api.tests.v1.calling import Program, make_token
 from backend.api.tests.v1.world import World
+from backend.cast import Member
+from backend.compare.actions import create_pairing
+from backend.compare.models import Pairing, StoredVerdict
+from backend.compare.pairings import PairingDraft, judged_every
 from backend.runs.models import Connection, Run
 from backend.runs.queries import latest_runs
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
 from backend.sites.models import Monitor, Site, SiteStatus
+from workers.diagnosis.pair.samples import Verdict
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Missed, MissedReason
 
@@ -38,6 +43,8 @@ def scraped(program: Program) -> dict[str, dict[str, float]]:
     for family in text_string_to_metric_families(answer.content.decode()):
         for sample in family.samples:
             labels = sample.labels
+            if "pair" in labels:
+                continue
             found.setdefault(sample.name, {})[f"{labels['kind']} {labels.get('phase', '')}".strip()] = sample.value
     return found
 
@@ -144,3 +151,57 @@ def test_what_a_site_is_called_cannot_end_its_line(program: Program, world: Worl
         if one.name == "probe_success"
     ]
     assert {sample.labels["site"] for sample in family.samples} == {'a"} 1\nprobe_success{site="b\\'}
+
+
+@pytest.fixture
+def pairing(world: World) -> Pairing:
+    """The CDN is slower than its origin in one region, and nobody can say which it is over all."""
+    draft = PairingDraft(cdn_url="https://cdn.shop.example/app.js", origin="www.shop.example", name="app.js")
+    made = create_pairing(actor=None, site=world.site, draft=draft)
+    told = {"pairing": made, "since": NOW, "judged_at": NOW, "pairs": 40, "sentence": "", "reason": ""}
+    figures = {"estimate_us": 20_000, "low_us": 12_000, "high_us": 31_000}
+    StoredVerdict.objects.create(region=world.region, verdict=Verdict.ORIGIN_FASTER, **told, **figures)
+    StoredVerdict.objects.create(region=None, verdict=Verdict.INCONCLUSIVE, **told)
+    return made
+
+
+def of_pairs(program: Program) -> dict[str, dict[tuple[str, str], float]]:
+    """Each sample's value by its metric, and by pair and region."""
+    found: dict[str, dict[tuple[str, str], float]] = {}
+    for family in text_string_to_metric_families(program.get("metrics").content.decode()):
+        for sample in family.samples:
+            if "pair" in sample.labels:
+                place = (sample.labels["pair"], sample.labels["region"])
+                found.setdefault(sample.name, {})[place] = sample.value
+    return found
+
+
+def test_how_much_slower_a_cdn_is_is_told_where_it_can_be_said(
+    program: Program, world: World, pairing: Pairing
+) -> None:
+    here = ("app.js", world.region.code)
+    assert of_pairs(program) == {
+        "firstbyte_pair_difference_seconds": {here: 0.02},
+        "firstbyte_pair_difference_low_seconds": {here: 0.012},
+        "firstbyte_pair_difference_high_seconds": {here: 0.031},
+        "firstbyte_pair_cdn_slower": {here: 1},
+    }
+    StoredVerdict.objects.filter(region=world.region).update(verdict=Verdict.NO_DIFFERENCE)
+    assert of_pairs(program)["firstbyte_pair_cdn_slower"] == {here: 0}
+
+
+def test_nothing_is_told_of_pairs_that_rest_or_that_nobody_judges_any_more(
+    program: Program, world: World, pairing: Pairing
+) -> None:
+    held = judged_every(pairing)
+    StoredVerdict.objects.update(judged_at=NOW - 2 * held)
+    assert of_pairs(program)
+    StoredVerdict.objects.update(judged_at=NOW - 2 * held - timedelta(seconds=1))
+    assert of_pairs(program) == {}
+    StoredVerdict.objects.update(judged_at=NOW)
+    Monitor.objects.filter(pk=pairing.monitor_id).update(paused=True)
+    assert of_pairs(program) == {}
+
+
+def test_pairs_of_others_are_not_told(world: World, pairing: Pairing, charlie: Member) -> None:
+    assert of_pairs(Program(make_token(charlie))) == {}
