@@ -105,7 +105,7 @@ def test_a_server_among_several_that_still_shows_the_old_certificate_is_told_of_
         world.now += timedelta(minutes=59)
         world.minute("--")
     assert told() == ["opened"]
-    assert titles()[0].endswith(f"ends in 5 days, on {only_incident().opened_at + 14 * DAY:%Y-%m-%d}")
+    assert titles()[0].endswith(f"ends in 5 days, on {old_end(world):%Y-%m-%d}")
 
 
 def _sees(world: World, place: int) -> None:

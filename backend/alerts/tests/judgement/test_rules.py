@@ -105,6 +105,7 @@ def test_a_certificate_that_lives_for_days_is_told_of_once_it_should_have_been_r
 
 def test_of_several_certificates_the_one_that_is_late_is_told_and_not_the_one_that_ends_first() -> None:
     rule = CertificateEnds({}, DaysLeft(warn=14, critical=3))
+    rule.show("fra", Reading(-2 * DAY_US, 4 * DAY_US, "short.example", "r", 6 * DAY_US))
     rule.show("fra", Reading(0, 5 * DAY_US, "short.example", "r", 6 * DAY_US))
     rule.show("sin", Reading(0, 13 * DAY_US, "long.example", "r", 398 * DAY_US))
     found = rule.standing(State.OK, 0)

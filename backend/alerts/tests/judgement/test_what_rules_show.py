@@ -41,7 +41,9 @@ def test_a_certificate_is_short_since_so_many_days_are_left_as_are_asked_for(lef
     """Fewer than 14 are degraded, fewer than 3 failing: each since its own day."""
     rule = CertificateEnds({}, DaysLeft(warn=14, critical=3))
     now_us = 100 * DAY_US
-    rule.show("fra", Reading(now_us, now_us + left * DAY_US, "shop.example", "r"))
+    ends_us = now_us + left * DAY_US
+    rule.show("fra", Reading(now_us - 20 * DAY_US, ends_us, "shop.example", "r"))
+    rule.show("fra", Reading(now_us, ends_us, "shop.example", "r"))
     found = rule.standing(State.OK, now_us)
     assert found.state is (State.FAILING if left <= 3 else State.DEGRADED)
     assert found.since_us == now_us - ago * DAY_US

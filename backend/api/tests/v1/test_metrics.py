@@ -193,10 +193,10 @@ def test_how_much_slower_a_cdn_is_is_told_where_it_can_be_said(
 def test_nothing_is_told_of_pairs_that_rest_or_that_nobody_judges_any_more(
     program: Program, world: World, pairing: Pairing
 ) -> None:
-    held = judged_every(pairing)
-    StoredVerdict.objects.update(judged_at=NOW - 2 * held)
+    held, minute = judged_every(pairing), timedelta(minutes=1)
+    StoredVerdict.objects.update(judged_at=NOW - 2 * held + minute)
     assert of_pairs(program)
-    StoredVerdict.objects.update(judged_at=NOW - 2 * held - timedelta(seconds=1))
+    StoredVerdict.objects.update(judged_at=NOW - 2 * held - minute)
     assert of_pairs(program) == {}
     StoredVerdict.objects.update(judged_at=NOW)
     Monitor.objects.filter(pk=pairing.monitor_id).update(paused=True)
