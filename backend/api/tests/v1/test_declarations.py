@@ -13,6 +13,7 @@ from backend.api.tests.v1.calling import Program, make_token, problem_of
 from backend.api.tests.v1.world import World, make_world
 from backend.cast import Member
 from backend.compare.models import Pairing
+from backend.declared.exporting import export
 from backend.runs.models import Schedule
 from backend.sites.models import Monitor, Site
 from backend.sites.monitor_settings import stored_settings
@@ -321,8 +322,6 @@ def test_sites_of_others_are_neither_told_nor_changed(program: Program, world: W
 def test_an_export_asks_as_often_for_many_sites_as_for_one(
     program: Program, world: World, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    from backend.declared.exporting import export  # noqa: PLC0415
-
     program.post("declaration/apply", {"sites": [NEW]})
     with django_assert_num_queries(5):
         export(world.member.organisation)
