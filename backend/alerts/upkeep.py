@@ -19,6 +19,7 @@ from backend.alerts.states import RANK, State
 from backend.alerts.stories import going_on, last_of
 from backend.alerts.telling import newcomers, next_reminder, tell_if_loud, was_told_as_bad
 from backend.alerts.turns import Apart
+from backend.runs.models import Outcome, Run
 
 log = logging.getLogger(__name__)
 
@@ -137,8 +138,19 @@ def _remind(incident: Incident, now: datetime) -> int:
 def _settle(incident: Incident, now: datetime) -> int:
     at = incident.quiet_since or now
     incident.flapping = False
-    recover(incident, last_of(incident), at=at, now=now, resolution=Resolution.RECOVERED)
+    resolution = Resolution.RECOVERED if _was_measured(incident, now) else Resolution.UNMEASURED
+    recover(incident, last_of(incident), at=at, now=now, resolution=resolution)
     return 1
+
+
+def _was_measured(incident: Incident, now: datetime) -> bool:
+    """Whether the site was, of what comes by the clock, when it was to come the last time: that it stayed away is not
+    known of what rests. What only came and went was well for a while before it is asked here."""
+    if incident.every is None or incident.site is None:
+        return True
+    monitors = list(incident.site.monitors.values_list("pk", flat=True))
+    since_then = Run.objects.filter(monitor_id__in=monitors, scheduled_for__gt=now - incident.every)
+    return since_then.filter(outcome=Outcome.MEASURED).exists()
 
 
 def _tell_that_it_stays(incident: Incident, now: datetime) -> int:

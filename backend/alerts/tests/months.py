@@ -12,8 +12,9 @@ from backend.alerts.judgement.monitors import MonitorJudge, Subject
 from backend.alerts.judgement.samples import Sample, Seen
 from backend.alerts.looks import spec_of
 from backend.alerts.models import Notice, Rule
-from backend.alerts.tests.world import MINUTE, World
+from backend.alerts.tests.world import MINUTE, World, put_run
 from backend.instants import to_us
+from backend.runs.partitions import ensure_partitions
 
 SECOND = timedelta(seconds=1)
 
@@ -62,6 +63,10 @@ def live(world: World, outages: Iterable[Outage], until: datetime) -> list[Told]
                     monitor_id=world.monitor.pk,
                 )
                 apply(change, now=at)
+        if world.now.minute == 30:
+            # One an hour is stored: whether anybody measured is asked of the table.
+            ensure_partitions(world.now)
+            put_run(world.monitor, world.regions[0], world.now, ".")
         world.now += MINUTE
         if seen is Seen.DOWN or world.now.minute % 5 == 0:
             upkeep.tidy(world.now)

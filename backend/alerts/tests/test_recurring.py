@@ -6,9 +6,10 @@ import pytest
 
 from backend.alerts.actions.incidents import resolve
 from backend.alerts.flapping import flip
-from backend.alerts.models import Incident, Maintenance, Notice
+from backend.alerts.models import Incident, Maintenance, Notice, Resolution
 from backend.alerts.recurring import is_on_time, rhythm
 from backend.alerts.tests.world import World, make_world, titles, told
+from backend.alerts.upkeep import settle_flapping
 from backend.cast import Member
 from backend.runs.partitions import ensure_partitions
 
@@ -92,6 +93,12 @@ def test_its_end_is_told_once_it_stayed_away_twice_and_counts_from_the_third_tim
     assert told()[5:] == ["recovered"]
     assert titles()[-1] == "Shop can be reached again, after 2 h 4 min of coming and going"
     assert not newest().is_open
+
+
+def test_what_nobody_measured_any_more_is_not_said_to_have_recovered() -> None:
+    world = recurring(6)
+    settle_flapping(world.now + 3 * HOUR)
+    assert (told()[-1], newest().resolution) == ("resolved", Resolution.UNMEASURED)
 
 
 def test_what_stays_away_once_goes_on_by_the_same_clock() -> None:
