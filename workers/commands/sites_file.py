@@ -18,6 +18,8 @@ MAX_BYTES = 1024 * 1024
 # person keeps.
 _MAX_VALUES, _MAX_DEPTH = 100_000, 30
 _ENV = "!env"
+# What JSON has, too. YAML's other types, which need a tag, are none that a file of sites could mean.
+_TYPES = frozenset(f"tag:yaml.org,2002:{name}" for name in ("str", "int", "float", "bool", "null", "map", "seq"))
 _PLAIN = {
     "bool": (r"true|false", "tf"),
     "int": (r"-?(?:0|[1-9][0-9]*)", "-0123456789"),
@@ -56,6 +58,8 @@ def read_file(content: bytes) -> SitesFile:
         return SitesFile(document={} if root is None else loader.construct_document(root), lines=lines)
     except UnicodeDecodeError as error:
         raise FileError(f"it is not UTF-8: byte {error.start} is wrong") from error
+    except ValueError as error:
+        raise FileError(f"it holds a number that is none, or too long: {error}") from error
     except RecursionError as error:
         raise FileError("it is nested too deep, holds itself, or holds too much") from error
     except yaml.MarkedYAMLError as error:
@@ -111,6 +115,8 @@ def _lines(root: yaml.Node | None) -> Iterator[tuple[str, int]]:
         if depth > _MAX_DEPTH:
             break
         yield pointer, node.start_mark.line + 1
+        if node.tag not in _TYPES and node.tag != _ENV:
+            raise yaml.MarkedYAMLError(problem=f"{node.tag[:60]!r} has no meaning here", problem_mark=node.start_mark)
         if isinstance(node, yaml.MappingNode):
             _refuse_twice(node)
             waiting += [(f"{pointer}/{_escaped(key)}", value, depth + 1) for key, value in node.value]
