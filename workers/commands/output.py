@@ -84,12 +84,16 @@ def say(text: str) -> None:
     """Lines for people on standard error, at once. Nobody need hear it. What a file's name or a server says moves no
     cursor.
     """
-    plain = "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
     try:
-        sys.stderr.write(f"{plain}\n")
+        sys.stderr.write(f"{harmless(text)}\n")
         sys.stderr.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+
+
+def harmless(text: str) -> str:
+    """Lines in which nothing is left that a terminal might obey."""
+    return "".join(char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def _to_stdout(put: Callable[[], object]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from workers.commands import UsageError
-from workers.commands.output import say, write, write_json
+from workers.commands.output import harmless, say, write, write_json
 from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, api_of
 from workers.commands.sites_file import MAX_BYTES, FileError, SitesFile, read_file, written
 from workers.commands.unreadable import unreadable
@@ -58,7 +58,7 @@ def _carry_out(api: Api, arguments: argparse.Namespace) -> int:
     if arguments.json:
         write_json(outcome)
     else:
-        write("\n".join(_lines(outcome["changes"])))
+        write(harmless("\n".join(_lines(outcome["changes"]))))
     return EXIT_DIFFERS if arguments.action == "plan" and outcome["changes"] else EXIT_SAME
 
 

@@ -138,6 +138,14 @@ def test_a_plan_for_programs_is_the_answer_of_the_api(
     ]
 
 
+def test_what_somebody_called_a_site_moves_no_cursor(
+    sites: Command, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file.write_text('sites: [{name: "Shop \\e[2J", url: "https://www.shop.example/"}]')
+    assert sites("plan", str(file)) == 1
+    assert capsys.readouterr().out == "+ Shop \N{REPLACEMENT CHARACTER}[2J\n1 change\n"
+
+
 def test_a_token_that_may_not_says_so(
     alice: Member, server: LiveServer, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
