@@ -23,6 +23,7 @@ from backend.alerts.incidents import apply_all
 from backend.alerts.judgement.certificates import Shown
 from backend.alerts.judgement.samples import Memory, Sample
 from backend.alerts.looks import Look, Sight, awaited, marks
+from backend.alerts.outages import write_down
 from backend.alerts.reading import Due, confirmations, due, read, remember, sample_of, streams_of
 from backend.alerts.rules_of import rules_for
 from backend.alerts.setbacks import bring_back, set_right
@@ -120,6 +121,7 @@ def judge_batch(now: datetime, limit: int = BATCH) -> Judged:
     looks, runs = _looks(rows, now)
     _show_certificates(looks, now)
     apply_all([change for look in looks for change in look.changes()], now=now)
+    write_down([turned for look in looks for turned in look.turned])
     _ask_regions(looks)
     _remember(looks)
     return Judged(monitors=len(rows), runs=runs)

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from urllib.parse import urlsplit
@@ -10,10 +10,11 @@ from uuid import UUID
 
 from backend.alerts.incidents import Change, Scene
 from backend.alerts.judgement.certificates import Reading, Shown, ends_first
-from backend.alerts.judgement.monitors import Heard, MonitorJudge, RuleSpec, Subject
+from backend.alerts.judgement.monitors import RECORD, Heard, MonitorJudge, RuleSpec, Subject
 from backend.alerts.judgement.rechecks import NEAR_US, Turn, lately, next_turn
 from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing
 from backend.alerts.models import Resolution, Rule, RuleKind
+from backend.alerts.outages import Turned
 from backend.alerts.reading import Due, Stream
 from backend.alerts.states import State
 from backend.instants import from_us, to_us
@@ -86,7 +87,10 @@ def _kept(asks: Sequence[Ask]) -> list[list[str | int]]:
 
 
 class Look:
-    """Made, then `changes` once, then `memory`. Between, others may `show` certificates and note what they `asked`."""
+    """Made, then `changes` once, then `memory`. Between, others may `show` certificates and note what they `asked`.
+
+    `turned` is what, whatever the rules are, is to be written down of when the site could be reached.
+    """
 
     def __init__(self, row: Due, memory: Memory, rules: Sequence[Rule], sight: Sight) -> None:
         self.row = row
@@ -96,7 +100,8 @@ class Look:
         self._is_off = row.paused or not row.active
         self._is_another = memory.get("what", row.what) != row.what
         subject = Subject(kind=row.kind, interval_s=row.interval_s, timeout_s=row.timeout_s, began_us=self._now_us)
-        self._judge = MonitorJudge([spec_of(rule) for rule in rules], subject, memory.get("rules", {}))
+        self._judge = MonitorJudge([*map(spec_of, rules), RECORD], subject, memory.get("rules", {}))
+        self.turned: list[Turned] = []
         self._asks = asks(memory)
         self._rechecks = _asks(memory, "rechecks")
         self._late = _asks(memory, "late")
@@ -111,11 +116,11 @@ class Look:
         found = [self._forgotten(rule_id) for rule_id in self._judge.forgotten if rule_id in self._rules]
         why = self._why_it_ends()
         if why is not None:
-            return found + [self._change(heard, why) for heard in self._judge.stop(self._now_us)]
+            return found + self._changes(self._judge.stop(self._now_us), why)
         self._expect()
         for region, since in self._sight.blind.items():
             self._judge.forgive(region, to_us(since))
-        return found + [self._change(heard, self._how_it_ends(heard)) for heard in self._heard()]
+        return found + self._changes(self._heard())
 
     @property
     def telling_runs(self) -> list[UUID]:
@@ -287,6 +292,30 @@ class Look:
     def _mark(self, stream: Stream) -> int:
         reached = self._sight.reached.get(stream.region_id)
         return to_us(reached) if reached else max(to_us(stream.after), to_us(stream.before) - 1)
+
+    def _changes(self, heard: Iterable[Heard], why: Resolution | None = None) -> list[Change]:
+        """What rules say; what is written down without them goes its own way."""
+        changes: list[Change] = []
+        for one in heard:
+            if one.rule_id == RECORD.rule_id:
+                self.turned.append(self._turned(one))
+            else:
+                changes.append(self._change(one, why or self._how_it_ends(one)))
+        return changes
+
+    def _turned(self, heard: Heard) -> Turned:
+        standing, blind = heard.standing, self._sight.blind
+        return Turned(
+            monitor_id=self.row.monitor_id,
+            state=standing.state,
+            at=from_us(standing.turned_us or standing.since_us),
+            regions=standing.regions,
+            run_id=UUID(standing.after) if standing.after else None,
+            why=str(standing.facts.get("detail", "")),
+            blind_since=max(blind[code] for code in heard.named)
+            if heard.named and blind.keys() >= set(heard.named)
+            else None,
+        )
 
     def _change(self, heard: Heard, resolution: Resolution) -> Change:
         return Change(

@@ -4,7 +4,7 @@ Regions are measured one after the other, so that a site that is down for all is
 a region said before the first failure is therefore no evidence that the site is up there.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -127,6 +127,7 @@ class Availability:
             regions=codes,
             before=first.good,
             after=first.bad,
+            turned_us=_turned_us(current, state, down, up),
             facts={"detail": first.detail, "up": sorted(up), "fails": first.fails},
         )
 
@@ -216,3 +217,14 @@ class Availability:
     def _is_settled(self, up: dict[str, _Place], current: State) -> bool:
         """Regions recover one after the other: one that is up again twice is no passing moment."""
         return current is not State.FAILING or all(place.oks >= OKS for place in up.values())
+
+
+def _turned_us(before: State, after: State, down: Mapping[str, _Place], up: Mapping[str, _Place]) -> int | None:
+    """When a part of the regions became most of them, or most of them a part."""
+    told = len(down) + len(up)
+    match before, after:
+        case State.DEGRADED, State.FAILING:
+            return sorted(place.since_us for place in down.values())[told // 2]
+        case State.FAILING, State.DEGRADED:
+            return sorted(place.good_us for place in up.values())[(told - 1) // 2]
+    return None

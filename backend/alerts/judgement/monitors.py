@@ -28,6 +28,10 @@ class RuleSpec:
     delay_us: int = 0
 
 
+# What nobody has to set and nobody can switch off: when a site could not be reached, whoever is told of it.
+RECORD = RuleSpec(rule_id=0, version=1, kind="availability", params={"confirm": False})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """What of a monitor matters to its rules. `began_us` is when watching began."""

@@ -49,7 +49,8 @@ class Sample(NamedTuple):
 class Standing:
     """What a rule makes of a monitor. `facts` are JSON values that the wording needs; `after` is a run that shows the
     bad state and `before` the last one without it, as hex, in the first of the regions. A state that is just passing
-    is not `firm`: it stays, and is not a moment to tell of it.
+    is not `firm`: it stays, and is not a moment to tell of it. Where one bad state became another, `turned_us` is when;
+    `since_us` may be when it became bad at all.
     """
 
     state: State
@@ -58,6 +59,7 @@ class Standing:
     before: str = ""
     after: str = ""
     firm: bool = True
+    turned_us: int | None = None
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -12,6 +12,7 @@ from backend.alerts.models.incidents import (
     Resolution,
     Silence,
 )
+from backend.alerts.models.outages import Outage
 from backend.alerts.models.previews import RulePreview
 from backend.alerts.models.rules import Maintenance, Rule, RuleKind
 from backend.alerts.models.watches import Scrutiny, Trend, Watch
@@ -30,6 +31,7 @@ __all__ = [
     "Maintenance",
     "Member",
     "Notice",
+    "Outage",
     "Resolution",
     "Rule",
     "RuleKind",
