@@ -3,6 +3,8 @@
 Milliseconds below one second, seconds with two decimals above, decimal kB and MB; halves round up. Absent is a dash.
 """
 
+from math import floor
+
 ABSENT = "\N{EN DASH}"
 _MS = 1_000
 _S = 1_000_000
@@ -64,6 +66,15 @@ def interval(seconds: int) -> str:
         if seconds % unit_s == 0:
             return f"{seconds // unit_s} {name}"
     return f"{seconds} s"
+
+
+def share_of_time(share: float | None) -> str:
+    """`99.953 %`. Rounded down: what was not up all the time is never `100 %`."""
+    if share is None:
+        return ABSENT
+    # What binary fractions lose is no thousandth of a per cent.
+    steps = min(floor(share * 100_000 + 1e-6), 99_999)
+    return "100 %" if share == 1 else f"{steps / 1_000:.3f} %"
 
 
 def short_duration(us: int) -> str:

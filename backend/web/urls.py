@@ -23,6 +23,7 @@ from backend.web.views import (
     sites,
     tokens,
     trial,
+    uptime,
 )
 from workers.measurement.routes import PictureKind
 
@@ -78,6 +79,7 @@ urlpatterns = [
     path("tests/<uuid:site_id>/save/", trial.save, name="trial_save"),
     path("sites/<uuid:site_id>/", site.page, name="site"),
     path("sites/<uuid:site_id>/findings/", site.findings, name="findings"),
+    path("sites/<uuid:site_id>/uptime/", uptime.page, name="uptime"),
     path("sites/<uuid:site_id>/deploys/", gates.deploys, name="deploys"),
     path("sites/<uuid:site_id>/hosts/", hosts.page, name="hosts"),
     path("sites/<uuid:site_id>/hosts/role/", hosts.choose, name="host_role"),

@@ -12,6 +12,7 @@ from backend.alerts.states import State
 from backend.analysis.spans import Spans, common, union
 from backend.analysis.uptime import Seen, together
 from backend.instants import to_us
+from backend.lists import older
 from backend.runs.queries.told import Told, told_by
 from backend.sites.models import Monitor, Site
 from workers.measurement.messages import Kind
@@ -37,11 +38,12 @@ def seen_of(organisation: Organisation, sites: Iterable[Site], since: datetime, 
     return {site: together(many, union(planned[None], planned[site])) for site, many in by_site.items()}
 
 
-def outages_of(site: Site, *, before: datetime | None = None, limit: int) -> Sequence[Outage]:
-    """A site's outages by each of its monitors, the newest first. One statement."""
+def outages_of(site: Site, *, before: tuple[datetime, int] | None = None, limit: int) -> Sequence[Outage]:
+    """A site's outages by each of its monitors, the newest first, behind one of which the begin and the key are given.
+    One statement."""
     found = Outage.objects.filter(monitor__site=site).select_related("monitor")
     if before is not None:
-        found = found.filter(began_at__lt=before)
+        found = found.filter(older("began_at", before))
     return list(found.order_by("-began_at", "-pk")[:limit])
 
 

@@ -52,6 +52,7 @@ ROUTERS: tuple[str, ...] = (
     "differences",
     "findings",
     "series",
+    "uptime",
     "regions",
     "channels",
     "rules",

@@ -87,7 +87,7 @@ def get_series(
     # A whole minute, so that who asks again within it is told the same.
     end = until or now.replace(second=0, microsecond=0) + timedelta(minutes=1)
     begin = since or end - DEFAULT_SPAN
-    _check(begin, end)
+    check_period(begin, end)
     wanted = Wanted(
         since=begin,
         until=end,
@@ -106,7 +106,8 @@ def get_series(
     )
 
 
-def _check(begin: datetime, end: datetime) -> None:
+def check_period(begin: datetime, end: datetime) -> None:
+    """Raises ProblemError for a period that is none, or longer than anybody asks for."""
     if begin >= end:
         raise invalid("?since", "The period must begin before it ends.")
     if end - begin > LONGEST_SPAN:

@@ -16,6 +16,7 @@ from backend.alerts.blind_agents import blindnesses
 from backend.alerts.queries.channels import channels
 from backend.alerts.queries.incidents import open_by_site
 from backend.alerts.queries.sight import sight
+from backend.alerts.queries.uptime import seen_of
 from backend.fleet.models import Region
 from backend.fleet.queries import regions_for
 from backend.runs.diagnoses import open_findings
@@ -32,8 +33,8 @@ from backend.runs.queries import (
 )
 from backend.runs.queries.series import column_of
 from backend.sites import queries as sites
-from backend.sites.models import Monitor
-from backend.web import trend
+from backend.sites.models import Monitor, Site
+from backend.web import trend, uptime_page
 from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.channels import untold
 from backend.web.findings import of_site
@@ -89,6 +90,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "section": "sites",
         "site": site,
         "row": overview.drawn(overview.rows)[0],
+        "uptime": _uptime(site, now),
         "panel": of_site(found),
         "loaded": _loaded(request.organisation, seen),
         "looked_at": found.newest.deep.run.scheduled_for if found.newest else None,
@@ -105,6 +107,11 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         **_runs(monitor, _region(regions, choice), time_before(request)),
     }
     return render(request, "sites/site.html", context)
+
+
+def _uptime(site: Site, now: datetime) -> uptime_page.Figures:
+    seen = seen_of(site.organisation, [site], now - uptime_page.USUAL, now)[site.pk]
+    return uptime_page.usual(seen, now)
 
 
 def _loaded(organisation: Organisation, seen: Sequence[SiteOverview]) -> Found | None:
