@@ -39,6 +39,7 @@ INSTALLED_APPS = [
     "backend.alerts",
     "backend.compare",
     "backend.gates",
+    "backend.status",
     "backend.api",
     "backend.web",
     "backend.processes",

@@ -24,6 +24,7 @@ KINDS = {
     "pairing": "CDN comparisons",
     "upload": "Imports",
     "sharedrun": "Shared runs",
+    "statuspage": "Status pages",
     "rule": "Alert rules",
     "incident": "Incidents",
     "channel": "Channels",

@@ -18,8 +18,8 @@ from workers.measurement.messages import Kind
 
 DAYS, MONTHS = 90, 12
 # What stands beside other figures of a site.
-USUAL = timedelta(days=30)
-_PERIODS = (timedelta(days=1), timedelta(days=7), USUAL, timedelta(days=DAYS))
+USUAL, LONGEST = timedelta(days=30), timedelta(days=DAYS)
+_PERIODS = (timedelta(days=1), timedelta(days=7), USUAL, LONGEST)
 # Of a bar's height: less would not be seen, and a day is not all bad for a minute.
 _LEAST_CAP_PCT = 30
 _KINDS = {Kind.PROBE.value: "Probe", Kind.PAGE.value: "Page load"}
@@ -64,12 +64,13 @@ def needed_since(now: datetime, zone: tzinfo) -> datetime:
 
 def periods(seen: Seen, now: datetime) -> list[Figures]:
     """The last hours and days up to now."""
-    return [_last(span, seen, now) for span in _PERIODS]
+    return [last(span, seen, now) for span in _PERIODS]
 
 
-def usual(seen: Seen, now: datetime) -> Figures:
-    """The time that stands beside other figures of a site."""
-    return _last(USUAL, seen, now)
+def last(span: timedelta, seen: Seen, now: datetime) -> Figures:
+    """So much time up to now."""
+    name = f"{span.days} days" if span.days > 1 else "24 hours"
+    return _figures(name, seen, (to_us(now - span), to_us(now)))
 
 
 def days(seen: Seen, now: datetime, zone: tzinfo) -> list[Figures]:
@@ -105,11 +106,6 @@ def line_of(outage: Outage, now: datetime, *, region_names: dict[str, str]) -> O
         why=outage.why,
         run_id=outage.run_id if outage.began_at >= retention_start(now) else None,
     )
-
-
-def _last(span: timedelta, seen: Seen, now: datetime) -> Figures:
-    name = f"{span.days} days" if span.days > 1 else "24 hours"
-    return _figures(name, seen, (to_us(now - span), to_us(now)))
 
 
 def _between(since: date, until: date, now: datetime, zone: tzinfo) -> Span:

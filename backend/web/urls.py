@@ -1,4 +1,5 @@
-"""The pages. Every one of them but `theme` belongs to an organisation (see `access`); guests see what is `shared`."""
+"""The pages. Every one of them but `theme` belongs to an organisation (see `access`); guests see what is `shared`, and
+`status`."""
 
 from django.urls import path, re_path
 from django.views.decorators.http import require_safe
@@ -21,6 +22,8 @@ from backend.web.views import (
     shared,
     site,
     sites,
+    status,
+    status_pages,
     tokens,
     trial,
     uptime,
@@ -97,6 +100,14 @@ urlpatterns = [
     path("sites/<uuid:site_id>/monitors/<slug:kind>/", sites.change_monitor, name="monitor_change"),
     path("sites/<uuid:site_id>/monitors/<slug:kind>/pause/", sites.pause, name="monitor_pause"),
     path("sites/<uuid:site_id>/monitors/<slug:kind>/resume/", sites.resume, name="monitor_resume"),
+    path("status-pages/", status_pages.overview, name="status_pages"),
+    path("status-pages/add/", status_pages.add, name="status_page_add"),
+    path("status-pages/<uuid:page_id>/", status_pages.change, name="status_page"),
+    path("status-pages/<uuid:page_id>/delete/", status_pages.delete, name="status_page_delete"),
+    path("status/<slug:address>/", status.page, name="status"),
+    path("status/<slug:address>/status.json", status.state, name="status_json"),
+    path("status/<slug:address>/badge.svg", status.badge, name="status_badge"),
+    path("status/<slug:address>/<uuid:site_id>/badge.svg", status.site_badge, name="status_site_badge"),
     path("imports/", imports.overview, name="imports"),
     path("imports/<uuid:import_id>/", imports.page, name="import"),
     path("imports/<uuid:import_id>/requests/<int:number>", imports.details, name="import_details"),

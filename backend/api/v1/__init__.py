@@ -64,6 +64,7 @@ ROUTERS: tuple[str, ...] = (
     "pairings",
     "comparisons",
     "declarations",
+    "status_pages",
     "imports",
     "prometheus",
 )

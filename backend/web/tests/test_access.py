@@ -14,7 +14,16 @@ from backend.cast import Member
 from backend.runs.queries import run_detail
 from backend.runs.sharing import link_of, share_run
 from backend.web.tests.incidents import make_incident, make_rule, make_window
-from backend.web.tests.world import World, make_channel, make_gate, make_import, make_pairing, make_token, make_world
+from backend.web.tests.world import (
+    World,
+    make_channel,
+    make_gate,
+    make_import,
+    make_pairing,
+    make_status_page,
+    make_token,
+    make_world,
+)
 from backend.web.urls import urlpatterns
 
 pytestmark = pytest.mark.django_db
@@ -29,6 +38,8 @@ OWN |= {
     "alerts",
     "rules",
     "rule_add",
+    "status_pages",
+    "status_page_add",
     "rule_suggest",
     "maintenance",
     "gates",
@@ -36,6 +47,7 @@ OWN |= {
 }
 # What whoever has the link of a shared run may see, and nobody may send anything to.
 GUESTS = {"shared", "shared_waterfall", "shared_details", "shared_har", "shared_screenshot", "shared_film"}
+GUESTS |= {"status", "status_json", "status_badge", "status_site_badge"}
 # What a viewer may send: it touches only themselves.
 VIEWER_MAY = {"theme", "profile", "switch"}
 # Pages of the account that are for who is not signed in (yet).
@@ -77,6 +89,8 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
         "form": "csv",
         "import_id": make_import(world).public_id,
         "row": "a1",
+        "page_id": make_status_page(world).public_id,
+        "address": "acme",
         "link": link_of(share_run(actor=world.member.user, detail=detail)),
     }
     both = f"?a={pending.run_id}&b={pending.run_id}"

@@ -26,6 +26,8 @@ from backend.runs.uploads import UploadedFile, import_file
 from backend.sites import actions
 from backend.sites.deploys import DeployMarker
 from backend.sites.models import Monitor, Site
+from backend.status.actions import Wanted, create_status_page
+from backend.status.models import StatusPage
 from workers.measurement.messages import Outcome
 from workers.tests.measurement.imports import samples
 
@@ -65,6 +67,12 @@ def make_gate(world: World) -> Gate:
     question = Question(rules=(AskedRule(metric="ttfb", max_change_pct=10),), deploy=DeployMarker(version="9f3c2e1"))
     user, organisation = world.member.user, world.member.organisation
     return create_gate(actor=user, organisation=organisation, site=world.site, question=question)
+
+
+def make_status_page(world: World) -> StatusPage:
+    """What everybody may see of the site, at `acme`."""
+    wanted = Wanted(title="Acme status", slug="acme", sites=[world.site.public_id])
+    return create_status_page(actor=world.member.user, organisation=world.member.organisation, wanted=wanted)
 
 
 def make_import(world: World, site: Site | None = None) -> Upload:

@@ -111,7 +111,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
 
 def _uptime(site: Site, now: datetime) -> uptime_page.Figures:
     seen = seen_of(site.organisation, [site], now - uptime_page.USUAL, now)[site.pk]
-    return uptime_page.usual(seen, now)
+    return uptime_page.last(uptime_page.USUAL, seen, now)
 
 
 def _loaded(organisation: Organisation, seen: Sequence[SiteOverview]) -> Found | None:

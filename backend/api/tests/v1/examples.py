@@ -27,6 +27,8 @@ from backend.sites.actions import record_deploy
 from backend.sites.deploys import DeployMarker
 from backend.sites.hosts import ProposedRole, propose_roles
 from backend.sites.models import Deploy, Host, HostRole
+from backend.status.actions import Wanted, create_status_page
+from backend.status.models import StatusPage
 
 Body = dict[str, Any]
 
@@ -44,6 +46,7 @@ VALUES: dict[str, Callable[[World], UUID | str]] = {
     "incident_id": lambda world: _incident(world).public_id,
     "window_id": lambda world: _window(world).public_id,
     "channel_id": lambda world: _channel(world, ChannelKind.WEBHOOK),
+    "page_id": lambda world: _status_page(world).public_id,
     "import_id": lambda world: _import(world).public_id,
     # An operation that needs another one.
     "test_channel.channel_id": lambda world: _channel(world, ChannelKind.EMAIL),
@@ -54,6 +57,8 @@ BODIES: dict[str, Callable[[World], Body]] = {
     "change_site": lambda world: {"name": "Another name"},
     "change_monitor": lambda world: {"interval_s": 120, "headers": [{"name": "X-Test", "value": "secret-value"}]},
     "choose_host_role": lambda world: {"role": "cdn"},
+    "create_status_page": lambda world: {"title": "Shop", "slug": "shop", "sites": [str(world.site.public_id)]},
+    "change_status_page": lambda world: {"title": "Shop's status"},
     "plan_declaration": lambda world: _declaration(),
     "apply_declaration": lambda world: _declaration(),
     "create_pairing": lambda world: {
@@ -167,6 +172,11 @@ def _import(world: World) -> Upload:
     file = UploadedFile(name="shop.har", content=json.dumps(archive()).encode())
     (made,) = import_file(actor=world.member.user, organisation=world.member.organisation, site=world.site, file=file)
     return made
+
+
+def _status_page(world: World) -> StatusPage:
+    wanted = Wanted(title="Acme status", slug=f"acme-{StatusPage.objects.count()}", sites=[world.site.public_id])
+    return create_status_page(actor=None, organisation=world.member.organisation, wanted=wanted)
 
 
 def _window(world: World) -> Maintenance:

@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class StatusConfig(AppConfig):
+    name = "backend.status"

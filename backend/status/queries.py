@@ -1,0 +1,134 @@
+"""What is read about status pages: by their organisation, and what everybody sees."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from uuid import UUID
+
+from django.db.models import Q
+
+from backend.accounts.models import Organisation
+from backend.alerts.models import Maintenance
+from backend.alerts.queries.uptime import seen_of
+from backend.analysis.spans import Spans
+from backend.analysis.uptime import Seen
+from backend.instants import from_us, to_us
+from backend.runs.queries.latest import sites_heard_of
+from backend.sites.models import Site, SiteStatus
+from backend.status.models import StatusPage
+
+# Bars of days begin at midnight.
+KNOWN_FOR = timedelta(days=91)
+# What is planned for later than this is no news yet.
+_AHEAD = timedelta(days=14)
+
+
+class Condition(StrEnum):
+    """How a site is, for guests, in the order of what matters most."""
+
+    DOWN = "down"
+    PARTLY = "partly"
+    UNKNOWN = "unknown"
+    MAINTENANCE = "maintenance"
+    UP = "up"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicSite:
+    """A site as guests see it; `since` is when what is wrong now began."""
+
+    public_id: UUID
+    name: str
+    condition: Condition
+    since: datetime | None
+    seen: Seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """Maintenance that goes on or is to come: of these sites of the page."""
+
+    names: tuple[str, ...]
+    starts_at: datetime
+    ends_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicPage:
+    """All that guests are told, as of `at`. Sites are in the order of their names."""
+
+    title: str
+    at: datetime
+    sites: tuple[PublicSite, ...]
+    planned: tuple[Planned, ...]
+
+    @property
+    def condition(self) -> Condition:
+        """The worst of its sites'."""
+        order = list(Condition)
+        return min((site.condition for site in self.sites), key=order.index, default=Condition.UNKNOWN)
+
+
+def status_pages(organisation: Organisation) -> Sequence[StatusPage]:
+    """Its pages by title, each with its sites. Two statements."""
+    return list(StatusPage.objects.filter(organisation=organisation).prefetch_related("sites").order_by("title", "pk"))
+
+
+def status_page(organisation: Organisation, public_id: UUID) -> StatusPage | None:
+    """One of its pages, with its sites. Two statements."""
+    return StatusPage.objects.filter(organisation=organisation, public_id=public_id).prefetch_related("sites").first()
+
+
+def public_page(slug: str, *, now: datetime) -> PublicPage | None:
+    """What guests see at an address; None where there is no page. Ten statements."""
+    page = StatusPage.objects.select_related("organisation").filter(slug=slug).first()
+    if page is None:
+        return None
+    sites = list(page.sites.filter(status=SiteStatus.ACTIVE).order_by("name", "pk"))
+    seen = seen_of(page.organisation, sites, now - KNOWN_FOR, now)
+    heard_of = sites_heard_of(page.organisation, sites, now=now)
+    return PublicPage(
+        title=page.title,
+        at=now,
+        sites=tuple(_public(site, seen[site.pk], site.pk in heard_of, now) for site in sites),
+        planned=_planned(page.organisation, sites, now),
+    )
+
+
+def _public(site: Site, seen: Seen, is_heard_of: bool, now: datetime) -> PublicSite:
+    condition, since = _condition(seen, is_heard_of, now)
+    return PublicSite(public_id=site.public_id, name=site.name, condition=condition, since=since, seen=seen)
+
+
+def _condition(seen: Seen, is_heard_of: bool, now: datetime) -> tuple[Condition, datetime | None]:
+    """What is planned explains what is down; of what nobody measures nothing is known, whatever it was before."""
+    if since := _going_on(seen.planned, now):
+        return Condition.MAINTENANCE, since
+    if not is_heard_of:
+        return Condition.UNKNOWN, None
+    if since := _going_on(seen.down, now):
+        return Condition.DOWN, since
+    if since := _going_on(seen.partly, now):
+        return Condition.PARTLY, since
+    return Condition.UP, None
+
+
+def _going_on(spans: Spans, now: datetime) -> datetime | None:
+    """When the stretch began that has not ended."""
+    last = next((span for span in reversed(spans) if span[0] <= to_us(now)), None)
+    return from_us(last[0]) if last is not None and last[1] >= to_us(now) else None
+
+
+def _planned(organisation: Organisation, sites: Sequence[Site], now: datetime) -> tuple[Planned, ...]:
+    names = {site.pk: site.name for site in sites}
+    mine = Q(site=None) | Q(site__in=names)
+    windows = Maintenance.objects.filter(mine, organisation=organisation, ends_at__gt=now, starts_at__lt=now + _AHEAD)
+    return tuple(
+        Planned(
+            names=tuple(names.values()) if window.site_id is None else (names[window.site_id],),
+            starts_at=window.starts_at,
+            ends_at=window.ends_at,
+        )
+        for window in windows.order_by("starts_at", "pk")
+    )
