@@ -12,7 +12,7 @@ from backend.alerts.growth import TIME_COLUMNS, Row, growth_between
 from backend.alerts.message import Severity
 from backend.alerts.models import Incident, Member, RuleKind
 from backend.alerts.states import RANK, State
-from backend.alerts.wording import Account, Story, deploy_at
+from backend.alerts.wording import Account, Story, deploy_at, joined
 from backend.analysis.settings import ROLLOUT_S
 from backend.fleet.models import Region
 from backend.runs.failed import FAILURE_COLUMNS, failure_of
@@ -25,6 +25,8 @@ from workers.diagnosis.catalogue.failures import advice_on
 _EASED = {State.DEGRADED, State.NO_DATA}
 _OF_FAILED_RUNS = (RuleKind.AVAILABILITY, RuleKind.FAILURES)
 _SUDDEN = (RuleKind.BUDGET, *_OF_FAILED_RUNS)
+# Of sites that need another one, in its message.
+_NAMED = 3
 _ROLLOUT = timedelta(seconds=ROLLOUT_S)
 _ORDER = [Severity.INFO, Severity.WARNING, Severity.CRITICAL]
 
@@ -60,11 +62,12 @@ def is_said_by_others(member: Member, members: Sequence[Member]) -> bool:
 
 
 def story_of(incident: Incident, members: Sequence[Member]) -> Story:
-    """The incident with these members, which are at least one. Up to five statements."""
+    """The incident with these members, which are at least one. Up to six statements."""
     codes = {code for member in members for code in [*member.regions, *member.facts.get("up", ())]}
     names = dict(Region.objects.filter(code__in=codes).values_list("code", "name")) if codes else {}
     site, region = incident.site, incident.region
     rows, deploys = _rows_of(members), _deploys_before(site, members)
+    relying = _relying(site, members)
     return Story(
         incident_id=str(incident.public_id),
         name=site.name if site else region.name if region else "",
@@ -74,7 +77,7 @@ def story_of(incident: Incident, members: Sequence[Member]) -> Story:
         worst=State(incident.worst_state),
         severity=Severity(incident.severity),
         opened_at=incident.opened_at,
-        accounts=tuple(_account(member, names, rows, _followed(member, deploys)) for member in members),
+        accounts=tuple(_account(member, names, rows, (_followed(member, deploys), relying)) for member in members),
         began_at=_began_again(incident),
         came_and_went=comes_and_goes(incident),
     )
@@ -114,7 +117,20 @@ def _followed(member: Member, deploys: Sequence[Deploy]) -> str:
     return f"It follows {deploy_at(found[-1].version or found[-1].external_id, found[-1].at)}."
 
 
-def _account(member: Member, names: dict[str, str], rows: Mapping[UUID, Row], deployed: str) -> Account:
+def _relying(site: Site | None, members: Sequence[Member]) -> str:
+    """Which other sites need this one, where it cannot be reached: of these nothing is told by itself meanwhile. One
+    statement, or none."""
+    if site is None or all(member.kind != RuleKind.AVAILABILITY for member in members):
+        return ""
+    names = list(site.relied_on_by.order_by("name", "pk").values_list("name", flat=True))
+    if not names:
+        return ""
+    more = len(names) - _NAMED
+    told = joined([*names[:_NAMED], f"{more} more"] if more > 0 else names)
+    return f"{told} {'relies on it, and is' if len(names) == 1 else 'rely on it, and are'} not told of meanwhile."
+
+
+def _account(member: Member, names: dict[str, str], rows: Mapping[UUID, Row], known: Sequence[str]) -> Account:
     return Account(
         kind=member.kind,
         rule=member.rule.title if member.rule else member.get_kind_display(),
@@ -122,22 +138,22 @@ def _account(member: Member, names: dict[str, str], rows: Mapping[UUID, Row], de
         metric=member.metric,
         regions=tuple(names.get(code, code) for code in member.regions),
         since=member.since,
-        facts=_named(_explained(member, rows, deployed), names),
+        facts=_named(_explained(member, rows, known), names),
         before_run=None if member.before_run is None else str(member.before_run),
         after_run=None if member.after_run is None else str(member.after_run),
         ended_at=member.ended_at,
     )
 
 
-def _explained(member: Member, rows: Mapping[UUID, Row], deployed: str) -> dict[str, Any]:
-    """What is known of a member, and what its runs and releases say besides."""
+def _explained(member: Member, rows: Mapping[UUID, Row], known: Sequence[str]) -> dict[str, Any]:
+    """What is known of a member, and what its runs, releases and dependencies say besides."""
     before, after = (None if run is None else rows.get(run) for run in (member.before_run, member.after_run))
     sentence = ""
     if member.kind == RuleKind.BUDGET and before and after:
         sentence = growth_between(str(member.facts["metric"]), before, after)
     elif member.kind in _OF_FAILED_RUNS and after:
         sentence = _advice(after)
-    said = [one for one in (deployed, sentence) if one]
+    said = [one for one in (*known, sentence) if one]
     return {**member.facts, "sentences": said} if said else dict(member.facts)
 
 

@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from backend.alerts.audiences import channels_of, notifies, who_knows
+from backend.alerts.dependencies import explains, put_off
 from backend.alerts.message import BAD, OVER, Event, Severity
-from backend.alerts.models import Channel, Delivery, DeliveryState, Incident, Member, Notice, Silence
+from backend.alerts.models import Channel, Delivery, Incident, Member, Notice, Silence
 from backend.alerts.models.channels import HELD
 from backend.alerts.notices import tell
 from backend.alerts.silences import silence_of
@@ -14,6 +16,8 @@ from backend.alerts.wording import message_of
 
 # What is seen later than this is no news; what still holds is told when the judge has caught up.
 STALE = timedelta(minutes=30)
+# What of an incident the outage of something else explains. That it is over is good news all the same.
+_EXPLAINED = BAD | {Event.REMINDER}
 
 
 def tell_if_loud(
@@ -31,12 +35,15 @@ def tell_if_loud(
     Bad news go to the channels of the members' rules, good news to those who had the bad; or to `channels` alone.
     """
     silence = silence_of(incident, now) or (Silence.STALE if now - seen_at > STALE else None)
+    if silence is None and event in _EXPLAINED and explains(incident, members, now=now):
+        silence = Silence.DEPENDENCY
+        put_off(incident, now)
     if silence:
         incident.owed = True
         return None, silence
     if channels is None:
         channels = _audience(incident, event, members)
-    if not channels and (event is Event.REMINDER or not _notifies(members)):
+    if not channels and (event is Event.REMINDER or not notifies(members)):
         incident.told = "" if event in OVER else incident.told
         return None, Silence.RULE
     message = message_of(event, story_of(incident, members), at=now, note=text, flapping=incident.flapping)
@@ -49,8 +56,8 @@ def tell_if_loud(
 
 def newcomers(incident: Incident, members: Sequence[Member]) -> list[Channel]:
     """Channels of the members' rules that know nothing of the incident: another rule's were told, or nobody's."""
-    known = {channel.pk for channel in _who_knows(incident)}
-    return [channel for channel in _channels(incident, members) if channel.enabled and channel.pk not in known]
+    known = {channel.pk for channel in who_knows(incident)}
+    return [channel for channel in channels_of(incident, members) if channel.enabled and channel.pk not in known]
 
 
 def was_told_as_bad(incident: Incident) -> bool:
@@ -76,32 +83,9 @@ def next_reminder(members: Sequence[Member], now: datetime) -> datetime | None:
 def _audience(incident: Incident, event: Event, members: Sequence[Member]) -> list[Channel]:
     """Whose channels hear of an event. Where what it reminds of is held, there is nothing to be reminded of yet."""
     if event in BAD:
-        return _channels(incident, members)
-    known = _who_knows(incident)
+        return channels_of(incident, members)
+    known = who_knows(incident)
     if event is not Event.REMINDER:
         return known
     held = set(Delivery.objects.filter(HELD, notice__about=incident.public_id).values_list("channel", flat=True))
     return [channel for channel in known if channel.pk not in held]
-
-
-def _who_knows(incident: Incident) -> list[Channel]:
-    """The channels that heard something, or are about to, and not that it is over."""
-    turns = Notice.objects.filter(about=incident.public_id, message__event__in=[*BAD, *OVER])
-    sent = Delivery.objects.filter(notice__in=turns).exclude(state=DeliveryState.DROPPED)
-    last = dict(sent.order_by("notice__sequence").values_list("channel", "notice__message__event"))
-    return list(Channel.objects.filter(pk__in=[pk for pk, event in last.items() if event not in OVER]))
-
-
-def _notifies(members: Sequence[Member]) -> bool:
-    return any(member.rule is not None and member.rule.notify for member in members)
-
-
-def _channels(incident: Incident, members: Sequence[Member]) -> list[Channel]:
-    """Whom the members' rules tell: their own channels, or all of the organisation's."""
-    rules = {member.rule_id: member.rule for member in members if member.rule and member.rule.notify}
-    chosen: dict[int, Channel] = {}
-    for rule in rules.values():
-        own = list(rule.channels.all())
-        for channel in own or Channel.objects.filter(organisation=incident.organisation_id):
-            chosen[channel.pk] = channel
-    return list(chosen.values())

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
+from backend.alerts.dependencies import explains, put_off
 from backend.alerts.flapping import QUIET
 from backend.alerts.incidents import event_of, locked, note, reason_of, recover, sum_up
 from backend.alerts.message import Event
@@ -37,7 +38,8 @@ def tidy(now: datetime) -> int:
 
 def end_silences(now: datetime) -> int:
     """Tells what still holds of what happened in silence."""
-    return _each(loud(Incident.objects.filter(owed=True), now), _pay, now)
+    asked = Q(ask_again_at=None) | Q(ask_again_at__lte=now)
+    return _each(loud(Incident.objects.filter(asked, owed=True), now), _pay, now)
 
 
 def remind(now: datetime) -> int:
@@ -80,7 +82,11 @@ def _pay(incident: Incident, now: datetime) -> int:
     if not incident.is_open:
         return _pay_recovery(incident, now)
     members = going_on(incident)
-    incident.owed = False
+    if members and explains(incident, members, now=now):
+        put_off(incident, now)
+        incident.save()
+        return 1
+    incident.owed, incident.ask_again_at = False, None
     if members and incident.told != incident.state and not (incident.flapping and was_told_as_bad(incident)):
         _tell_after_silence(incident, _owed(incident), members, now)
     if members and (new := newcomers(incident, members)):

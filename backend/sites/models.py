@@ -55,6 +55,7 @@ class MonitorManager(models.Manager["Monitor"]):
 class Site(models.Model):
     """A name and a URL that an organisation registered.
 
+    `relies_on` are sites that it cannot do without, in no circle: while one of them is down, that explains this one.
     `rejudge_before` is set when the owner has said whose a host is: findings of earlier page runs are made anew.
     """
 
@@ -66,6 +67,7 @@ class Site(models.Model):
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True)
     rejudge_before = models.DateTimeField(null=True, editable=False)
+    relies_on = models.ManyToManyField("self", symmetrical=False, related_name="relied_on_by", blank=True)
 
     class Meta:
         indexes = [

@@ -42,6 +42,7 @@ _SAID = {
     "choose_host_role": "said what a host is",
     "load_elsewhere": "loaded the page with a host elsewhere",
     "stop_sharing": "stopped sharing a run",
+    "change_dependencies": "changed what a site relies on",
     "record_deploy": "told of a deploy",
     "create_pairing": "added a CDN comparison",
     "change_pairing": "changed a CDN comparison",

@@ -28,6 +28,7 @@ _SILENCES = {
     Silence.FLAPPING: "not told: it keeps coming and going",
     Silence.STALE: "not told: it was seen too late",
     Silence.RULE: "not told: the rule tells nobody",
+    Silence.DEPENDENCY: "not told: what it relies on is down, or may be",
 }
 
 

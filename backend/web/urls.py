@@ -95,6 +95,7 @@ urlpatterns = [
     path("sites/<uuid:site_id>/cdn/<uuid:pairing_id>/delete/", cdn.delete, name="pairing_delete"),
     path("sites/<uuid:site_id>/settings/", sites.settings, name="site_settings"),
     path("sites/<uuid:site_id>/rename/", sites.rename, name="site_rename"),
+    path("sites/<uuid:site_id>/relies-on/", sites.relies_on, name="site_relies_on"),
     path("sites/<uuid:site_id>/test/", sites.test_now, name="test_now"),
     path("sites/<uuid:site_id>/delete/", sites.delete, name="site_delete"),
     path("sites/<uuid:site_id>/monitors/<slug:kind>/", sites.change_monitor, name="monitor_change"),

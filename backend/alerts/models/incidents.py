@@ -53,7 +53,8 @@ class Incident(models.Model):
     """The life of one alert. One is open for each `key`; `state` is the worst of its members.
 
     `told` is the state that channels heard of last, empty when they heard nothing. `owed` says that something happened
-    in silence (muted, maintenance) that is still to be told when the silence ends. `flips` are the times at which it
+    in silence (muted, maintenance, a dependency) that is still to be told when the silence ends; `ask_again_at` is when
+    to ask whether a dependency still explains it. `flips` are the times at which it
     was over and began again; while `flapping` it stays open, and `quiet_since` tells since when it would be over. What
     comes by the clock has `every`, from one time to the next, and `longest`, after which it was known to be over each
     time; its `flips` are all the times at which it began within a day.
@@ -74,6 +75,7 @@ class Incident(models.Model):
     told = models.CharField(max_length=10, blank=True)
     told_at = models.DateTimeField(null=True)
     owed = models.BooleanField(default=False)
+    ask_again_at = models.DateTimeField(null=True)
     acknowledged_at = models.DateTimeField(null=True)
     acknowledged_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
     muted_until = models.DateTimeField(null=True)
@@ -177,6 +179,7 @@ class Silence(models.TextChoices):
     FLAPPING = "flapping", "Flapping"
     STALE = "stale", "Seen too late"
     RULE = "rule", "The rule tells nobody"
+    DEPENDENCY = "dependency", "What it relies on is down, or may be"
 
 
 class IncidentEvent(models.Model):

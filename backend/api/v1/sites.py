@@ -4,6 +4,8 @@ from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
+from django.db import transaction
+from django.db.models import prefetch_related_objects
 from django.http import HttpResponse
 from ninja import Router, Status
 from pydantic import Field, StringConstraints
@@ -16,6 +18,7 @@ from backend.api.v1.shapes import In, Out, Page, Url
 from backend.runs import actions
 from backend.sites import actions as site_actions
 from backend.sites import queries
+from backend.sites.dependencies import rely_on
 from backend.sites.lists import sites_after
 from backend.sites.models import MonitorKind, SiteStatus
 from backend.sites.models import Site as SiteRow
@@ -32,13 +35,16 @@ class MonitorOfSite(Out):
 
 
 class Site(Out):
-    """A draft is what a test of an unregistered URL makes: it is removed after a day unless it is made active."""
+    """A draft is what a test of an unregistered URL makes: it is removed after a day unless it is made active.
+    `relies_on` are sites that it cannot do without: while one is down, nothing is told of this one by itself.
+    """
 
     id: UUID
     name: str
     url: str
     status: SiteStatus
     created_at: datetime
+    relies_on: list[UUID]
     monitors: list[MonitorOfSite]
 
 
@@ -54,6 +60,7 @@ class SiteChange(In):
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=site_actions.MAX_NAME_CHARS)] | None = None
     status: SiteStatus | None = Field(None, description="`active` makes a draft a site that is measured from now on.")
+    relies_on: list[UUID] | None = Field(None, description="All of them; at most 10, and in no circle.")
 
 
 @router.get("/sites", auth=READ, response=Page[Site])
@@ -64,6 +71,7 @@ def list_sites(
     position = position_of(request, cursor)
     after = None if position is None else (str(position[0]), int(position[1]))
     rows = sites_after(request.caller.organisation, status=status, after=after, limit=limit + 1)
+    prefetch_related_objects(rows, "relies_on")
     return page_of(request, rows, Page[Site], limit=limit, shape=shape_of, key=lambda row: [row.name, row.pk])
 
 
@@ -83,15 +91,18 @@ def get_site(request: ApiRequest, site_id: UUID) -> Site:
 
 
 @router.patch("/sites/{uuid:site_id}", auth=WRITE, response=Site)
+@transaction.atomic
 def change_site(request: ApiRequest, site_id: UUID, change: SiteChange) -> Site:
-    """Renames a site, or makes a draft active."""
+    """Renames a site, makes a draft active, or says what it relies on."""
     site, actor = owned_site(request, site_id), request.caller.actor
     if change.status is SiteStatus.DRAFT and site.status != SiteStatus.DRAFT:
         raise invalid("#/status", "A site that is measured does not become a draft again; pause its monitors.")
     if change.status is SiteStatus.ACTIVE and site.status == SiteStatus.DRAFT:
-        return shape_of(actions.save_site(actor=actor, site=site, name=change.name or ""))
-    if change.name is not None:
+        site = actions.save_site(actor=actor, site=site, name=change.name or "")
+    elif change.name is not None:
         site = site_actions.rename(actor=actor, site=site, name=change.name)
+    if change.relies_on is not None:
+        site = rely_on(actor=actor, site=site, others=change.relies_on)
     return shape_of(site)
 
 
@@ -123,5 +134,6 @@ def shape_of(site: SiteRow) -> Site:
         url=site.url,
         status=SiteStatus(site.status),
         created_at=site.created_at,
+        relies_on=sorted(other.public_id for other in site.relies_on.all()),
         monitors=[MonitorOfSite(id=monitor.public_id, kind=MonitorKind(monitor.kind)) for monitor in monitors],
     )

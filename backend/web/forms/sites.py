@@ -7,9 +7,10 @@ from typing import Any
 from django import forms
 
 from backend.fleet.models import Region
-from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S
+from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Site
 from backend.sites.monitor_settings import TIMEOUT_RANGE_S, UNREADABLE, InvalidMonitorError, MonitorSettings
 from backend.sites.targets import check_target
+from backend.web.forms.several_sites import SitesField
 from workers.measurement.connection import Header
 from workers.measurement.profile import PROFILES
 from workers.measurement.target import TargetError
@@ -56,6 +57,21 @@ class TrialForm(forms.Form):
 
 class NameForm(forms.Form):
     name = forms.CharField(label="Name", max_length=100)
+
+
+class ReliesOnForm(forms.Form):
+    relies_on = SitesField(
+        label="Relies on",
+        required=False,
+        help_text="While one of these is down, nothing is told of this site by itself; what still holds afterwards is. "
+        "Alerts of this site wait three minutes for that.",
+    )
+
+    def __init__(self, *args: Any, sites: Sequence[Site], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        choice = self.fields["relies_on"]
+        assert isinstance(choice, SitesField)
+        choice.offer(sites)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

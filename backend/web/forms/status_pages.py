@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from typing import Any
-from uuid import UUID
 
 from django import forms
 
 from backend.sites.models import Site
 from backend.status.actions import Wanted
 from backend.status.models import MAX_SLUG_CHARS, MAX_TITLE_CHARS, StatusPage
+from backend.web.forms.several_sites import SitesField
 
 
 class StatusPageForm(forms.Form):
@@ -24,9 +24,8 @@ class StatusPageForm(forms.Form):
         help_text="The last part of its address, such as acme: small letters, digits and hyphens.",
         error_messages={"required": "Choose an address, such as acme."},
     )
-    sites = forms.MultipleChoiceField(
+    sites = SitesField(
         label="Sites",
-        widget=forms.CheckboxSelectMultiple,
         help_text="Their names are shown as they stand here.",
         error_messages={"required": "Choose at least one site."},
     )
@@ -34,13 +33,13 @@ class StatusPageForm(forms.Form):
     def __init__(self, *args: Any, sites: Sequence[Site], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         choice = self.fields["sites"]
-        assert isinstance(choice, forms.MultipleChoiceField)
-        choice.choices = [(str(site.public_id), site.name) for site in sites]
+        assert isinstance(choice, SitesField)
+        choice.offer(sites)
 
     def wanted(self) -> Wanted:
         """What was asked for. Only after `is_valid`."""
         chosen = self.cleaned_data
-        return Wanted(title=chosen["title"], slug=chosen["slug"], sites=[UUID(site) for site in chosen["sites"]])
+        return Wanted(title=chosen["title"], slug=chosen["slug"], sites=chosen["sites"])
 
 
 def initial_of(page: StatusPage) -> dict[str, object]:

@@ -319,6 +319,26 @@ def test_a_site_is_renamed(client: Client, world: World) -> None:
     assert "The <shop>" not in text
 
 
+def test_what_a_site_relies_on_is_chosen_among_the_others(client: Client, world: World) -> None:
+    settings = reverse("web:site_settings", args=[world.site.public_id])
+    address = reverse("web:site_relies_on", args=[world.site.public_id])
+    assert address not in client.get(settings).content.decode()
+    gateway = Site.objects.create(
+        organisation=world.member.organisation, name="Gateway", url="https://gateway.example/", status="active"
+    )
+
+    assert address in client.get(settings).content.decode()
+    client.post(address, {"relies_on": [str(gateway.public_id)]})
+    assert list(world.site.relies_on.all()) == [gateway]
+    circle = client.post(
+        reverse("web:site_relies_on", args=[gateway.public_id]), {"relies_on": [str(world.site.public_id)]}
+    )
+    assert circle.status_code == 400
+    assert "It would rely on itself in the end" in circle.content.decode()
+    client.post(address, {})
+    assert not world.site.relies_on.exists()
+
+
 def test_deleting_asks_first(client: Client, world: World) -> None:
     address = reverse("web:site_delete", args=[world.site.public_id])
     assert "cannot be undone" in client.get(address).content.decode()

@@ -18,13 +18,15 @@ from backend.runs import actions
 from backend.runs.queries import site_overview, worst_findings
 from backend.sites import actions as sites
 from backend.sites import queries
+from backend.sites.dependencies import DependencyError, rely_on
 from backend.sites.keeping import settings_of
-from backend.sites.models import Monitor, Site
+from backend.sites.lists import sites_after
+from backend.sites.models import Monitor, Site, SiteStatus
 from backend.sites.monitor_settings import InvalidMonitorError
 from backend.web.access import MemberRequest, needs
 from backend.web.confirm import Question, ask
 from backend.web.forms.pages import PageMonitorForm
-from backend.web.forms.sites import MonitorChoices, MonitorForm, NameForm, TrialForm
+from backend.web.forms.sites import MonitorChoices, MonitorForm, NameForm, ReliesOnForm, TrialForm
 from backend.web.meanwhile import CHANGED, stamp_of, was_changed
 from backend.web.overview import overview_of
 from backend.web.pagination import part_of
@@ -79,6 +81,25 @@ def rename(request: MemberRequest, site_id: UUID) -> HttpResponse:
     renamed = sites.rename(actor=request.user, site=site, name=form.cleaned_data["name"])
     messages.success(request, f"The site is called {renamed.name} now.")
     return redirect("web:site_settings", site.public_id)
+
+
+@require_POST
+@needs(Permission.EDIT_SITES)
+def relies_on(request: MemberRequest, site_id: UUID) -> HttpResponse:
+    """What explains that this site is down."""
+    site = _site(request, site_id)
+    form = ReliesOnForm(request.POST, sites=_others(request, site))
+    if was_changed(request, stamp_of(_relied_on(site))):
+        form.add_error(None, CHANGED)
+    if form.is_valid():
+        try:
+            rely_on(actor=request.user, site=site, others=form.cleaned_data["relies_on"])
+        except DependencyError as error:
+            form.add_error(error.field, str(error))
+        else:
+            messages.success(request, "What the site relies on is saved.")
+            return redirect("web:site_settings", site.public_id)
+    return _settings_page(request, site, relies_form=form)
 
 
 @require_POST
@@ -163,7 +184,12 @@ def _sites_shown(regions: int) -> int:
 
 
 def _settings_page(
-    request: MemberRequest, site: Site, *, name_form: NameForm | None = None, monitor_form: MonitorForm | None = None
+    request: MemberRequest,
+    site: Site,
+    *,
+    name_form: NameForm | None = None,
+    monitor_form: MonitorForm | None = None,
+    relies_form: ReliesOnForm | None = None,
 ) -> HttpResponse:
     regions = usable_regions(request.organisation)
     faulty = monitor_form.prefix if monitor_form else None
@@ -171,14 +197,29 @@ def _settings_page(
         (monitor, monitor_form if monitor.kind == faulty else _monitor_form(monitor, regions))
         for monitor in site.monitors.all()
     ]
+    others, relied_on = _others(request, site), _relied_on(site)
+    is_refused = bool(name_form or monitor_form or relies_form)
     context = {
         "site": site,
+        "others": others,
+        "relies_form": relies_form or ReliesOnForm(sites=others, initial={"relies_on": relied_on}),
+        "relies_stamp": stamp_of(relied_on),
         "name_form": name_form or NameForm(initial={"name": site.name}),
         "name_stamp": stamp_of(site.name),
         "monitors": forms,
         "section": "sites",
     }
-    return render(request, "sites/settings.html", context, status=400 if name_form or monitor_form else 200)
+    return render(request, "sites/settings.html", context, status=400 if is_refused else 200)
+
+
+def _others(request: MemberRequest, site: Site) -> list[Site]:
+    """What a site can rely on."""
+    found = sites_after(request.organisation, status=SiteStatus.ACTIVE, after=None, limit=sites.MAX_SITES)
+    return [other for other in found if other.pk != site.pk]
+
+
+def _relied_on(site: Site) -> list[str]:
+    return sorted(str(other.public_id) for other in site.relies_on.all())
 
 
 def _monitor_form(monitor: Monitor, regions: list[Region], data: object = None) -> MonitorForm:

@@ -44,6 +44,18 @@ def test_a_site_is_registered_and_measured_from_now_on(program: Program, world: 
     assert entry.detail["token"].startswith("fb_api_")
 
 
+def test_a_site_says_what_it_relies_on_and_makes_no_circle(program: Program, world: World) -> None:
+    gateway = program.post("sites", {"url": "gateway.example"}).json()
+    shop = f"sites/{world.site.public_id}"
+
+    assert program.call("PATCH", shop, {"relies_on": [gateway["id"]]}).json()["relies_on"] == [gateway["id"]]
+    assert program.call("PATCH", shop, {"name": "Shop"}).json()["relies_on"] == [gateway["id"]]
+    circle = program.call("PATCH", f"sites/{gateway['id']}", {"name": "Lost", "relies_on": [str(world.site.public_id)]})
+    assert faults(circle) == ["#/relies_on"]
+    assert program.get(f"sites/{gateway['id']}").json()["name"] == gateway["name"]
+    assert program.call("PATCH", shop, {"relies_on": []}).json()["relies_on"] == []
+
+
 @pytest.mark.parametrize(
     ("body", "pointers"),
     [
@@ -315,7 +327,7 @@ def test_monitors_are_filtered(program: Program, world: World) -> None:
 def test_a_list_costs_the_same_statements_however_long(
     program: Program, world: World, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    for path, statements in (("monitors", 3), ("sites", 4)):
+    for path, statements in (("monitors", 3), ("sites", 5)):
         program.get(path)
         with django_assert_num_queries(statements - 1):
             program.get(path)

@@ -1,0 +1,42 @@
+"""Which channels an incident is for, and which have heard of it."""
+
+from collections.abc import Sequence
+
+from django.db.models import QuerySet
+
+from backend.alerts.message import BAD, OVER
+from backend.alerts.models import Channel, Delivery, DeliveryState, Incident, Member, Notice
+
+
+def channels_of(incident: Incident, members: Sequence[Member]) -> list[Channel]:
+    """Whom the members' rules tell: their own channels, or all of the organisation's."""
+    rules = {member.rule_id: member.rule for member in members if member.rule and member.rule.notify}
+    chosen: dict[int, Channel] = {}
+    for rule in rules.values():
+        own = list(rule.channels.all())
+        for channel in own or Channel.objects.filter(organisation=incident.organisation_id):
+            chosen[channel.pk] = channel
+    return list(chosen.values())
+
+
+def notifies(members: Sequence[Member]) -> bool:
+    """Whether a rule of theirs tells anybody."""
+    return any(member.rule is not None and member.rule.notify for member in members)
+
+
+def who_knows(incident: Incident) -> list[Channel]:
+    """The channels that heard something, or are about to, and not that it is over."""
+    turns = Notice.objects.filter(about=incident.public_id, message__event__in=[*BAD, *OVER])
+    last = dict(_sent(turns).order_by("notice__sequence").values_list("channel", "notice__message__event"))
+    return list(Channel.objects.filter(pk__in=[pk for pk, event in last.items() if event not in OVER]))
+
+
+def who_heard(incident: Incident) -> set[int]:
+    """The keys of the channels that ever heard something bad of it, or are about to."""
+    return set(
+        _sent(Notice.objects.filter(about=incident.public_id, message__event__in=BAD)).values_list("channel", flat=True)
+    )
+
+
+def _sent(notices: "QuerySet[Notice]") -> "QuerySet[Delivery]":
+    return Delivery.objects.filter(notice__in=notices).exclude(state=DeliveryState.DROPPED)
