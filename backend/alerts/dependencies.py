@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q
 
 from backend.alerts.audiences import channels_of, who_heard
-from backend.alerts.models import Cause, Incident, Member
+from backend.alerts.models import Cause, Incident, Member, RuleKind
 from backend.alerts.silences import silence_of
 from backend.alerts.states import State
 from backend.alerts.stories import going_on
@@ -43,23 +43,19 @@ def put_off(incident: Incident, now: datetime) -> None:
 
 
 def _is_down(relied_on: Sequence[int], incident: Incident, members: Sequence[Member], now: datetime) -> bool:
-    """Whether one of them is, or was a moment ago, where this is seen, and everybody knows who is to know of this."""
-    lately = now - AFTER
-    holds = Q(resolved_at=None, quiet_since=None) | Q(resolved_at__gt=lately) | Q(quiet_since__gt=lately)
-    outages = Incident.objects.filter(holds, cause=Cause.AVAILABILITY, site__in=relied_on)
-    channels = {channel.pk for channel in channels_of(incident, members)}
-    return any(
-        _covers(outage, members) and _is_known(outage, channels, now) for outage in outages.select_related("site")
-    )
+    """Whether one of them is, or was a moment ago, where this is seen, and everybody knows who is to know of this. That
+    some of its runs fail is no outage."""
+    holds = Q(ended_at=None) | Q(ended_at__gt=now - AFTER)
+    down = Member.objects.filter(holds, kind=RuleKind.AVAILABILITY, incident__site__in=relied_on)
+    outages = [one for one in down.select_related("incident") if _covers(one, members)]
+    channels = {channel.pk for channel in channels_of(incident, members)} if outages else set()
+    return any(_is_known(outage.incident, channels, now) for outage in outages)
 
 
-def _covers(outage: Incident, members: Sequence[Member]) -> bool:
+def _covers(outage: Member, members: Sequence[Member]) -> bool:
     """What is down from some regions only explains nothing that is seen elsewhere."""
-    if outage.worst_state == State.FAILING:
-        return True
     where = {code for member in members for code in member.regions}
-    seen = {code for regions in outage.members.values_list("regions", flat=True) for code in regions}
-    return bool(where) and where <= seen
+    return outage.state == State.FAILING or (bool(where) and where <= set(outage.regions))
 
 
 def _is_known(outage: Incident, channels: set[int], now: datetime) -> bool:

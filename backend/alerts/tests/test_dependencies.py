@@ -115,6 +115,14 @@ def test_a_channel_that_does_not_hear_of_it_hears_of_what_relies_on_it(world: Wo
     ]
 
 
+def test_that_some_runs_of_what_it_relies_on_fail_explains_no_outage(world: World) -> None:
+    make_rule(world, "failures", site=world.monitors[0].site, params={"failed": 2, "of_last": 10, "regions": 1})
+    minutes(world, ".../.../... x../.../... .../.../... x../.../... .../.../... " + ".../xxx/... " * 5)
+
+    assert [title.partition(" is")[0].partition(":")[0] for title in titles()] == ["Gateway", "Shop"]
+    assert Incident.objects.filter(resolved_at=None).count() == 2
+
+
 def test_maintenance_of_what_it_relies_on_explains_it_too(world: World) -> None:
     gateway = world.monitors[0].site
     Maintenance.objects.create(

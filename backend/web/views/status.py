@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 from redis.exceptions import RedisError
 
+from backend.status.models import MAX_SLUG_CHARS
 from backend.status.queries import PublicPage, public_page
 from backend.web import status_page
 from backend.web.badge import badge as drawn
@@ -80,12 +81,15 @@ def _page(address: str) -> PublicPage:
 
 def _seen(address: str) -> PublicPage | None:
     """As of a moment ago; as of now where the cache is out of reach, since that is when people look."""
+    if len(address) > MAX_SLUG_CHARS:
+        return None
     key = f"status-page-{address}"
     try:
         found: PublicPage | None = cache.get(key)
         if found is None:
             found = public_page(address, now=timezone.now())
-            cache.set(key, found, KEPT_S)
+            if found is not None:
+                cache.set(key, found, KEPT_S)
     except RedisError:
         log.warning("Redis cannot be reached; status pages are read anew for everybody")
         found = public_page(address, now=timezone.now())
