@@ -9,6 +9,7 @@ from backend.accounts.room import hold
 from backend.compare.models import Pairing
 from backend.declared.carrying import Carrying, DeclarationError
 from backend.declared.changes import Act, Change, What
+from backend.declared.dependencies import carry_out_dependencies
 from backend.declared.monitors import carry_out_monitor
 from backend.declared.pairs import carry_out_pairs
 from backend.declared.rules import Monitors, carry_out_rules
@@ -52,6 +53,8 @@ def _carried_out(carrying: Carrying, wanted: Wanted) -> tuple[Change, ...]:
     for index, site in enumerate(wanted.sites):
         with carrying.at(f"sites/{index}"):
             _carry_out_site(carrying, f"sites/{index}", site, there)
+    if not carrying.faults:
+        carry_out_dependencies(carrying, wanted.sites)
     if wanted.rules is not None:
         carry_out_rules(carrying, "rules", there.rules_of(None), wanted.rules)
     if carrying.faults:

@@ -8,7 +8,7 @@ from functools import cached_property
 from backend.accounts.models import Organisation, User
 from backend.alerts.models import Channel
 from backend.declared.changes import Act, Change, FieldChange, What
-from backend.faults import InvalidError
+from backend.faults import FieldFaultError, InvalidError
 from backend.fleet.models import Region
 from backend.fleet.queries import unknown_among, usable_regions
 from backend.sites.actions import SiteLimitError
@@ -53,6 +53,8 @@ class Carrying:
             self.faults |= {f"{path}/{name.replace('.', '/')}": text for name, text in error.faults.items()}
         except TargetError as error:
             self.faults[f"{path}/url"] = str(error)
+        except FieldFaultError as error:
+            self.faults[f"{path}/{error.field}"] = str(error)
         except SiteLimitError as error:
             self.faults[path] = str(error)
 

@@ -9,6 +9,7 @@ from backend.accounts.models import Organisation
 from backend.alerts.models import Rule
 from backend.compare.actions import draft_of
 from backend.compare.models import Pairing
+from backend.declared.dependencies import names_of
 from backend.declared.documents import (
     monitor_document,
     pair_document,
@@ -37,7 +38,7 @@ class Exported:
 
 
 def export(organisation: Organisation) -> Exported:
-    """All sites with what is not as usual of them. Carried out, it changes nothing. At most five statements."""
+    """All sites with what is not as usual of them. Carried out, it changes nothing. At most six statements."""
     there = There(organisation)
     names = Counter(site.name for site in there.sites)
     remarks = [_AMBIGUOUS.format(number, name) for name, number in names.items() if number > 1]
@@ -60,6 +61,7 @@ def _site(there: There, site: Site, remarks: list[str]) -> dict[str, Any]:
     pairings = there.pairings_of(site)
     pairs = {pairing.monitor_id: pairing.name for pairing in pairings}
     return told | {
+        "relies_on": names_of(site),
         "pairs": [_pair(pairing) for pairing in pairings],
         "rules": [_rule(rule, pairs) for rule in there.rules_of(site)],
     }

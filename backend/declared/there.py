@@ -13,14 +13,15 @@ from backend.sites.models import Monitor, MonitorKind, Site, SiteStatus
 
 class There:
     """Sites of these names, or all that are measured, with all that belongs to them, and the rules for all sites. At
-    most five statements.
+    most six statements.
     """
 
     def __init__(self, organisation: Organisation, names: Collection[str] | None = None) -> None:
         wanted = Q(organisation=organisation, status=SiteStatus.ACTIVE)
         if names is not None:
             wanted &= Q(name__in=set(names))
-        self.sites = list(Site.objects.filter(wanted).select_related("organisation").order_by("name", "pk"))
+        sites = Site.objects.filter(wanted).select_related("organisation").prefetch_related("relies_on")
+        self.sites = list(sites.order_by("name", "pk"))
         of_them = Q(site__in=[site.pk for site in self.sites])
         self._monitors: dict[int, list[Monitor]] = defaultdict(list)
         monitors = Monitor.objects.filter(of_them).exclude(kind=MonitorKind.PAIR).defer(None)

@@ -47,11 +47,14 @@ class WantedRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantedSite:
-    """A site, known by its name. What is None is left as it is; a list is the whole list."""
+    """A site, known by its name. What is None is left as it is; a list is the whole list. It `relies_on` sites that are
+    named here or there already.
+    """
 
     name: str
     url: str
     monitors: Mapping[MonitorKind, WantedMonitor] = field(default_factory=dict)
+    relies_on: Sequence[str] | None = None
     pairs: Sequence[WantedPair] | None = None
     rules: Sequence[WantedRule] | None = None
 

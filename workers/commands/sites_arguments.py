@@ -5,7 +5,8 @@ import argparse
 from workers.commands.pipeline_arguments import add_service
 
 SITES = """\
-Keeps sites in a file, as code: what is measured of them, how often and from where, their CDN pairs and their rules.
+Keeps sites in a file, as code: what is measured of them, how often and from where, what they rely on, their CDN pairs
+and their rules.
 
 the file:
   sites:
@@ -16,6 +17,7 @@ the file:
       page:
         interval_s: 900
         headers: [{name: X-Key, value: !env SHOP_KEY}]
+      # relies_on: [Sign-in]
       pairs:
         - name: app.js
           cdn_url: https://cdn.shop.example/app.js
@@ -28,9 +30,9 @@ the file:
   # Those for all sites.
   rules: []
 
-A section (probe, page, pairs, rules) that is there is the whole of it: what it leaves out is as usual. One that is
-missing stays as it is, and so do sites that the file does not name: several files can each have their own. Secrets
-come from the environment with !env, and stay as they are stored where only their name is written.
+A section (probe, page, relies_on, pairs, rules) that is there is the whole of it: what it leaves out is as usual. One
+that is missing stays as it is, and so do sites that the file does not name: several files can each have their own.
+Secrets come from the environment with !env, and stay as they are stored where only their name is written.
 
 environment:
   FIRSTBYTE_URL, FIRSTBYTE_TOKEN     instead of --url and --token (the token also as FIRSTBYTE_TOKEN_FILE)

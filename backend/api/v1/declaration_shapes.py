@@ -18,6 +18,7 @@ from backend.compare.models import MAX_NAME_CHARS as MAX_PAIR_NAME_CHARS
 from backend.compare.pairings import PairingDraft
 from backend.declared.wanted import Wanted, WantedMonitor, WantedPair, WantedRule, WantedSite
 from backend.sites.actions import MAX_NAME_CHARS, MAX_PAIRS, MAX_SITES
+from backend.sites.dependencies import MAX_RELIED_ON
 from backend.sites.models import MonitorKind
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S, defaults
 from workers.measurement.messages import Kind
@@ -75,6 +76,7 @@ class DeclaredSite(In):
     url: Url
     probe: DeclaredProbe | None = None
     page: DeclaredPage | None = None
+    relies_on: Annotated[list[SiteName], Field(max_length=MAX_RELIED_ON)] | None = None
     pairs: Annotated[list[DeclaredPair], Field(max_length=MAX_PAIRS)] | None = None
     rules: Annotated[list[DeclaredRule], Field(max_length=MAX_RULES_OF_A_SITE)] | None = None
 
@@ -99,6 +101,7 @@ def _site(site: DeclaredSite) -> WantedSite:
         name=site.name,
         url=site.url,
         monitors=_monitors(site),
+        relies_on=site.relies_on,
         pairs=None if site.pairs is None else tuple(_pair(pair) for pair in site.pairs),
         rules=None if site.rules is None else tuple(_rule(rule) for rule in site.rules),
     )

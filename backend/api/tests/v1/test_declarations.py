@@ -109,6 +109,7 @@ def test_what_is_exported_holds_all_but_secrets_and_what_is_as_usual(program: Pr
     document = exported(program)
     assert b"s3cret" not in program.get("declaration").content
     assert site_in(document, "New") == NEW | {
+        "relies_on": [],
         "probe": NEW["probe"] | {"headers": [{"name": "X-Key"}]},
         "page": NEW["page"]
         | {
@@ -122,6 +123,7 @@ def test_what_is_exported_holds_all_but_secrets_and_what_is_as_usual(program: Pr
         "url": world.site.url,
         "probe": {},
         "page": {},
+        "relies_on": [],
         "pairs": [],
         "rules": [],
     }
@@ -294,7 +296,7 @@ def test_a_section_that_cannot_be_read_is_left_out_and_said(program: Program, wo
     program.post("declaration/apply", {"sites": [NEW]})
     settings.FERNET_KEYS = ("Vf7jyJc8dWZc3pDg9a4oYjmN9Z3dYtXvP9zv1mBgVnQ=",)
     document = program.get("declaration").json()
-    assert site_in(document, "New").keys() == {"name", "url", "pairs", "rules"}
+    assert site_in(document, "New").keys() == {"name", "url", "relies_on", "pairs", "rules"}
     assert document["remarks"] == [
         f"The {kind} of New is left out: what it keeps secret cannot be read." for kind in ("probe", "page")
     ]
@@ -323,8 +325,8 @@ def test_an_export_asks_as_often_for_many_sites_as_for_one(
     program: Program, world: World, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     program.post("declaration/apply", {"sites": [NEW]})
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         export(world.member.organisation)
     program.post("declaration/apply", {"sites": [NEW | {"name": f"New {n}"} for n in range(3)]})
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         assert len(export(world.member.organisation).sites) == 5
