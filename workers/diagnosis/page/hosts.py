@@ -88,12 +88,14 @@ def ready_us(connection: Connection) -> int | None:
 
 def trip_us(connection: Connection | None) -> int:
     """A round trip over a connection; 0 where that is not known. Where the first packet was lost, the connect takes a
-    second and more, and the handshake with TLS tells better."""
-    if connection is None or connection.connect is None:
-        return 0 if connection is None else connection.rtt_us or 0
-    tls, count = connection.tls, connection.tls_round_trips
+    second and more, and the handshake with TLS tells better. That of QUIC is one round trip (RFC 9001, 4)."""
+    if connection is None:
+        return 0
+    connect, tls = connection.connect, connection.tls
+    count = connection.tls_round_trips or (1 if connection.protocol == "h3" else 0)
     by_tls_us = [] if tls is None or not count else [tls.duration_us // count]
-    return connection.rtt_us or min([connection.connect.duration_us, *by_tls_us])
+    by_connect_us = [] if connect is None else [connect.duration_us]
+    return connection.rtt_us or min([*by_connect_us, *by_tls_us], default=0)
 
 
 def opening_together_us(connections: Sequence[Connection]) -> int:

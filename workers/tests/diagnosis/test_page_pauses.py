@@ -133,7 +133,10 @@ def test_bytes_that_came_at_once_behind_a_pause_say_nothing_of_the_line(pauses: 
         ({"connect": span(0, 1080), "tls": None}, 1080),
         ({"rtt_us": 79_000}, 79),
         ({"rtt_us": 79_000, "connect": None}, 79),
-        ({"connect": None}, 0),
+        ({"connect": None}, 85),
+        ({"connect": None, "tls_round_trips": None}, 0),
+        ({"connect": None, "tls": None}, 0),
+        ({"connect": None, "tls_round_trips": None, "protocol": "h3"}, 85),
     ],
 )
 def test_where_the_first_packet_was_lost_the_handshake_tells_a_round_trip(
