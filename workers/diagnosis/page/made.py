@@ -25,16 +25,18 @@ def client_rendered(case: PageCase) -> Verdicts:
     painted_us, free_us = _made_paint_us(case), _free_us(case)
     if painted_us is None or free_us is None:
         return
-    came = {row: us for row in case.page.waterfall.requests if (us := _came_us(row, painted_us)) is not None}
-    last = max(came, key=lambda row: came[row], default=None)
-    if last is None or came[last] - free_us < DIRECTLY_US or _is_strangers(case, last):
+    came = _came(case, painted_us)
+    last = _last(came)
+    is_beside = not _is_empty(case.page)
+    if last is None or came[last] - free_us < DIRECTLY_US or (is_beside and case.is_third_party(last)):
         return
     until_us = min(painted_us, worked_until_us(case.page, came[last]))
     data_us = _data_us(case, came)
     saving_us = until_us - free_us - data_us
     if saving_us < MEDIUM_US:
         return
-    if painted_us - until_us > DIRECTLY_US or _may_be_no_script(case, free_us, painted_us):
+    may_be_strangers = is_beside and _may_be_strangers(case, painted_us)
+    if painted_us - until_us > DIRECTLY_US or may_be_strangers or _may_be_no_script(case, free_us, painted_us):
         yield unjudged(FindingId.PAGE_CLIENT_RENDERED)
         return
     _leave_to_largest(case, free_us + data_us, data_us, saving_us)
@@ -54,10 +56,12 @@ def client_rendered(case: PageCase) -> Verdicts:
 
 
 def _made_paint_us(case: PageCase) -> int | None:
-    """The last paint that scripts made, of the first and the largest; None where nobody knows of any."""
+    """The last paint that scripts made, of the first and the largest; None where nobody knows of any. Of an empty
+    document the first one, where a stranger's script may have put the largest text beside what that shows."""
     page, vitals = case.page, case.page.vitals
     if page.text_made and vitals.lcp_us is not None and vitals.lcp_url is None:
-        return vitals.lcp_us
+        is_first = _is_empty(page) and _may_be_strangers(case, vitals.lcp_us)
+        return vitals.fcp_us if is_first else vitals.lcp_us
     return vitals.fcp_us if _is_empty(page) else None
 
 
@@ -98,10 +102,24 @@ def _leave_to_largest(case: PageCase, shown_us: int, data_us: int, saving_us: in
     largest.left_us = max(0, min(largest.left_us, both_us - saving_us))
 
 
-def _is_strangers(case: PageCase, last: Request) -> bool:
-    """Whether somebody else's script put the largest text beside what the document shows, as those that ask for consent
-    do: no document would hold it."""
-    return not _is_empty(case.page) and case.is_third_party(last)
+def _may_be_strangers(case: PageCase, painted_us: int) -> bool:
+    """Whether somebody else's script may have put the largest text beside what the page shows, as those that ask for
+    consent do: no document would hold it. The last that came did, or one directly before the paint may have."""
+    came = _came(case, painted_us)
+    last = _last(came)
+    return any(
+        row is last or painted_us - worked_until_us(case.page, us) <= DIRECTLY_US
+        for row, us in came.items()
+        if case.is_third_party(row)
+    )
+
+
+def _came(case: PageCase, painted_us: int) -> dict[Request, int]:
+    return {row: us for row in case.page.waterfall.requests if (us := _came_us(row, painted_us)) is not None}
+
+
+def _last(came: Mapping[Request, int]) -> Request | None:
+    return max(came, key=lambda row: came[row], default=None)
 
 
 def _came_us(row: Request, painted_us: int) -> int | None:

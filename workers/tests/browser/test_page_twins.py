@@ -55,6 +55,13 @@ def _made(
     }
 
 
+def _asked(answers: dict[str, Slow]) -> dict[str, Slow]:
+    """The same with the script of a stranger that asks for consent, in the largest text of all."""
+    page, asks = answers["/"], f"document.body.insertAdjacentHTML('beforeend', '<p>{'We use cookies. ' * 40}</p>')"
+    asking = replace(page, body=page.body + b"<script src=//127.0.0.1:PORT/q.js async></script>")
+    return answers | {"/": asking, "/q.js": replace(SLOW_SCRIPT, body=asks.encode(), think_s=0.9)}
+
+
 def _uncovered(style: str) -> dict[str, Slow]:
     """A page that is covered until a test of variants is there."""
     return {
@@ -183,6 +190,12 @@ PAIRS = {
         id=FindingId.PAGE_CLIENT_RENDERED,
         faulty=_uncovered("html { opacity: 0 }"),
         repaired=_uncovered(""),
+        paint=_fcp,
+    ),
+    "a page that a script makes below a stranger's question": Pair(
+        id=FindingId.PAGE_CLIENT_RENDERED,
+        faulty=_asked(_made(script_s=0.35)),
+        repaired=_asked(_made("<h1>Made</h1>", script_s=0.35)),
         paint=_fcp,
     ),
     "late largest picture": Pair(

@@ -149,6 +149,29 @@ def test_what_a_strangers_script_puts_beside_the_page_no_document_would_hold() -
     assert told(empty(consent, fcp_ms=930), MADE) is not None
 
 
+def test_where_a_strangers_script_came_directly_before_the_largest_text_too_nobody_knows_who_made_it() -> None:
+    """The page's own counted a visit meanwhile."""
+    own = (script(3, 310, 500), row(4, FETCH, 510, 900))
+    for end_ms, tasks in ((890, ()), (800, (span(805, 910),))):
+        consent = script(2, 310, end_ms, host="consent.example.net")
+        page = shell(consent, *own, lcp_ms=930)
+        page = replace(page, vitals=replace(page.vitals, long_tasks=tasks))
+        assert told(page, MADE) is None
+        assert MADE in open_questions(page)
+    found = told(shell(script(2, 310, 800, host="ads.example.net"), *own, lcp_ms=930), MADE)
+    assert found is not None
+    assert found.rows == (2, 3, 4)
+
+
+@pytest.mark.parametrize("lcp_ms", [1_120, 1_400], ids=["at once", "by a clock"])
+def test_what_a_strangers_script_puts_beside_a_page_that_scripts_make_costs_that_nothing(lcp_ms: int) -> None:
+    """The document could have held what was painted first, and not the question of the other."""
+    rest = (script(2, 310, 700), script(3, 310, 1_100, host="consent.example.net"))
+    found = told(empty(*rest, fcp_ms=720, vitals={"lcp_us": lcp_ms * 1000}, text_made=True), MADE)
+    assert found is not None
+    assert (found.saving_us, found.rows) == (400_000, (2,))
+
+
 def test_of_a_document_that_was_still_coming_when_it_was_painted_nobody_knows() -> None:
     page = shell(script(2, 310, 900), lcp_ms=930)
     coming = row(1, ResourceType.DOCUMENT, 0, 500, path="", first_ms=250)
