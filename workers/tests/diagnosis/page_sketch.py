@@ -1,10 +1,12 @@
 """Page loads that were never made: a document that has come after 300 ms, and what a test adds to it."""
 
+from collections.abc import Callable
 from typing import Any
 
+from workers.diagnosis.page.case import IsOwn
 from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.connection import Connection, Header
-from workers.measurement.finding import Finding, FindingId
+from workers.measurement.finding import Diagnosis, Finding, FindingId
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
@@ -79,12 +81,21 @@ def sketch(*rest: Request, fcp_ms: float, connections: tuple[Connection, ...] = 
     return PageMeasurement(**(values | changes))
 
 
+def diagnosed(page: PageMeasurement, is_own: IsOwn | None = None) -> Diagnosis:
+    """By all rules; one that raises fails the test."""
+
+    def on_fault(_: Callable[..., object], error: Exception) -> None:
+        raise error
+
+    return diagnose_page(page, is_own=is_own, on_fault=on_fault)
+
+
 def told(page: PageMeasurement, id: FindingId) -> Finding | None:
-    return next((one for one in diagnose_page(page).findings if one.id is id), None)
+    return next((one for one in diagnosed(page).findings if one.id is id), None)
 
 
 def open_questions(page: PageMeasurement) -> set[FindingId]:
-    return {one.id for one in diagnose_page(page).not_judged}
+    return {one.id for one in diagnosed(page).not_judged}
 
 
 def evidence_of(finding: Finding) -> dict[str, object]:

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.finding import FindingId, NotJudged, NotJudgedReason, Severity
 from workers.measurement.page_view import PlainText
 from workers.measurement.waterfall import Blocking, Place, Request, ResourceType, RowFlag, TimingSource
@@ -12,6 +11,7 @@ from workers.tests.builders import span
 from workers.tests.diagnosis.page_sketch import (
     IN_BODY,
     MAIN,
+    diagnosed,
     evidence_of,
     open_questions,
     picture,
@@ -116,7 +116,7 @@ def test_async_scripts_and_print_styles_are_left_alone() -> None:
         style(3, 310, 800, render_blocking=False),
         row(4, ResourceType.SCRIPT, 310, 900, host=STRANGER, render_blocking=False),
     )
-    assert diagnose_page(sketch(*rest, fcp_ms=340)).findings == ()
+    assert diagnosed(sketch(*rest, fcp_ms=340)).findings == ()
 
 
 @pytest.mark.parametrize(("picture_ms", "lcp_ms", "is_open"), [(570, 640, False), (570, 601, True), (598, 640, True)])
@@ -174,7 +174,7 @@ def test_a_document_that_comes_in_pieces_is_painted_no_sooner_than_its_first_wor
     # Its words came behind the style sheet, or nobody knows when.
     assert told(replace(page, words_us=700_000), BLOCKING) is None
     assert told(page, BLOCKING) is None
-    assert NotJudged(id=BLOCKING, reason=NotJudgedReason.PAINT_ELSEWHERE) in diagnose_page(page).not_judged
+    assert NotJudged(id=BLOCKING, reason=NotJudgedReason.PAINT_ELSEWHERE) in diagnosed(page).not_judged
     # What was painted first were no words, which came later: nobody knows when it had come.
     assert told(replace(page, words_us=1_800_000), BLOCKING) is None
     assert BLOCKING in open_questions(replace(page, words_us=1_800_000))
@@ -246,7 +246,7 @@ def test_a_script_that_may_make_all_that_a_page_shows_is_left_open(host: str, id
     script = row(2, ResourceType.SCRIPT, 310, 690, host=host, render_blocking=True)
     empty = sketch(script, fcp_ms=705, body_from=(3, 1))
     assert told(empty, id) is None
-    assert NotJudged(id=id, reason=NotJudgedReason.MADE_LATER) in diagnose_page(empty).not_judged
+    assert NotJudged(id=id, reason=NotJudgedReason.MADE_LATER) in diagnosed(empty).not_judged
     assert told(replace(empty, shows_from=(3, 29)), id) is not None
     assert told(replace(empty, body_from=None), id) is not None
 

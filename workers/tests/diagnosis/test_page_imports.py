@@ -5,13 +5,12 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.connection import Connection
 from workers.measurement.finding import FindingId, NotJudgedReason
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import Request, ResourceType
 from workers.tests.builders import build_connection, span
-from workers.tests.diagnosis.page_sketch import MAIN, evidence_of, open_questions, row, sketch, style, told
+from workers.tests.diagnosis.page_sketch import MAIN, diagnosed, evidence_of, open_questions, row, sketch, style, told
 
 IMPORT, BLOCKING, PRECONNECT = (
     FindingId.PAGE_CSS_IMPORT,
@@ -185,7 +184,7 @@ def test_one_that_opens_a_connection_for_itself_opens_it_sooner_too() -> None:
 
 
 def reasons(page: PageMeasurement) -> list[NotJudgedReason]:
-    return [one.reason for one in diagnose_page(page).not_judged if one.id is IMPORT]
+    return [one.reason for one in diagnosed(page).not_judged if one.id is IMPORT]
 
 
 def test_why_imports_are_left_open_is_said_and_not_of_those_that_cost_little() -> None:

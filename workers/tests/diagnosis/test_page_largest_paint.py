@@ -1,10 +1,11 @@
 """What is said of the largest paint, and above all what is not: pictures that look late and are none."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from workers.diagnosis.page.largest_paint import largest_row
+from workers.diagnosis.page.largest_paint import LargestPaint, largest_row
 from workers.measurement.finding import FindingId
 from workers.measurement.page_view import ShownPicture
 from workers.measurement.waterfall import Blocking, ResourceType, RowFlag, ServedFrom
@@ -161,6 +162,74 @@ def test_one_behind_the_picture_or_long_before_its_paint_does_not(changes: dict[
     page = sketch(picture(2, 310, 450, **NAMED), script, fcp_ms=330, vitals=vitals)
     assert told(page, HELD) is None
     assert (HELD in open_questions(page)) is (lcp_ms == 950)
+
+
+@pytest.mark.parametrize(
+    ("changes", "saving_us"),
+    [
+        ({"fcp_ms": 600}, 200_000),
+        ({"fcp_ms": 810}, None),
+        ({"flags": (RowFlag.FRAME,)}, None),
+        ({"document_ms": 700}, 100_000),
+    ],
+    ids=["a late first paint", "one that waited too", "what a frame stops at", "a document that came late"],
+)
+def test_a_held_picture_would_be_shown_with_the_first_paint_and_its_document_at_the_earliest(
+    changes: dict[str, Any], saving_us: int | None
+) -> None:
+    """Of two scripts ahead of it the later one holds it up."""
+    ahead = {"initiator_at": (9, 10), **IN_BODY, "flags": changes.get("flags", ())}
+    scripts = [row(n, ResourceType.SCRIPT, 310, end, **ahead) for n, end in ((3, 800), (4, 780))]
+    slow = row(1, ResourceType.DOCUMENT, 0, changes.get("document_ms", 300), path="", first_ms=290)
+    vitals = {"lcp_us": 830_000, "lcp_url": HERO}
+    hero = picture(2, 310, 450, **NAMED)
+    page = sketch(hero, *scripts, fcp_ms=changes.get("fcp_ms", 330), vitals=vitals, document=slow)
+    found = told(page, HELD)
+    assert (found and found.saving_us) == saving_us
+
+
+def test_a_text_is_held_up_by_its_font_and_no_picture_by_it() -> None:
+    script = row(3, ResourceType.SCRIPT, 310, 700, initiator_at=(9, 10), **IN_BODY)
+    face = row(2, ResourceType.FONT, 310, 810, initiator_url=f"https://{MAIN}/", initiator_at=(9, 40))
+    assert told(sketch(face, script, fcp_ms=330, vitals={"lcp_us": 830_000}), HELD) is None
+
+
+def test_what_a_held_picture_gains_is_no_gain_of_fewer_bytes_too() -> None:
+    """Together no more than lies between the first paint and the largest."""
+    script = row(3, ResourceType.SCRIPT, 310, 800, initiator_at=(9, 10), **IN_BODY)
+    hero = picture(2, 310, 780, first_ms=320, transferred_bytes=400_200, body_bytes=400_000, **NAMED)
+    shown = (ShownPicture(request=2, width=1500, height=1000, shown_ppm=100_000),)
+    page = sketch(hero, script, fcp_ms=700, vitals={"lcp_us": 830_000, "lcp_url": HERO}, pictures=shown)
+    oversized = told(page, OVERSIZED)
+    assert oversized is not None
+    assert (oversized.saving_us or 0) <= 130_000
+    late = replace(hero, timing=replace(hero.timing, end_us=560_000, download=span(320, 560)))
+    page = replace(page, waterfall=replace(page.waterfall, requests=(page.waterfall.requests[0], late, script)))
+    held, oversized = told(page, HELD), told(page, OVERSIZED)
+    assert held is not None
+    assert oversized is not None
+    assert held.saving_us == 100_000
+    assert (oversized.saving_us or 0) <= 30_000
+
+
+def test_what_is_gained_of_the_largest_paint_once_is_not_gained_again() -> None:
+    """It would be there at 680 ms, and by something else at 480, where the page works until 550."""
+    vitals = {"lcp_us": 1_000_000, "lcp_url": HERO, "long_tasks": (span(400, 550),)}
+    largest = LargestPaint.of(sketch(picture(2, 690, 980, path="hero.png"), NAMING, fcp_ms=340, vitals=vitals))
+    assert largest is not None
+    assert largest.claim(300_000) == 300_000
+    assert largest.left_after_us(300_000) == 0
+    assert largest.claim(200_000) == 130_000
+    assert largest.gain_us(500_000) == largest.left_us == 230_000
+
+
+def test_a_picture_that_was_painted_long_after_it_came_is_left_open_and_is_no_font() -> None:
+    vitals = {"lcp_us": 1_200_000, "lcp_url": HERO}
+    hero = picture(2, 690, 980, path="hero.png", initiator_url=NAMING.url)
+    assert LATE in open_questions(sketch(hero, NAMING, fcp_ms=340, vitals=vitals))
+    page = sketch(hero, NAMING, fcp_ms=340, vitals=vitals | {"lcp_us": 1_000_000})
+    assert told(page, LATE) is not None
+    assert FindingId.PAGE_FONT_LATE not in open_questions(page)
 
 
 def test_a_picture_behind_a_redirect_is_the_largest_all_the_same() -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis.page.diagnose import diagnose_page
 from workers.diagnosis.page.returning import lifetime_s
 from workers.measurement.connection import Header
 from workers.measurement.finding import FindingId, Severity
@@ -17,6 +16,7 @@ from workers.tests.builders import build_connection, span
 from workers.tests.diagnosis.page_sketch import (
     KEPT,
     MAIN,
+    diagnosed,
     evidence_of,
     picture,
     row,
@@ -362,6 +362,6 @@ def test_a_browser_that_may_speak_nothing_else_blames_no_server_for_it(only: Pro
     first, *others = page.waterfall.connections
     old = [build_connection(number=1, host=MAIN, protocol="http/1.1", connect=first.connect, tls=first.tls), *others]
     seen = sketch(*rows, fcp_ms=340, connections=tuple(old), only_protocol=only)
-    ids = {one.id for one in diagnose_page(seen).findings}
+    ids = {one.id for one in diagnosed(seen).findings}
     ids &= {FindingId.HTTP_H2_MISSING, FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX}
     assert bool(ids) is expected

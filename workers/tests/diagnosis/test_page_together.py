@@ -2,19 +2,18 @@
 
 from dataclasses import replace
 
-from workers.diagnosis.page.diagnose import diagnose_page
 from workers.measurement.finding import Cause, Finding, FindingId, Severity, Together
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import PlainText
 from workers.measurement.waterfall import Request, ResourceType
-from workers.tests.diagnosis.page_sketch import open_questions, row, sketch, style
+from workers.tests.diagnosis.page_sketch import diagnosed, open_questions, row, sketch, style
 
 BLOCKING, THIRD = FindingId.PAGE_RENDER_BLOCKING, FindingId.PAGE_THIRD_PARTY_BLOCKING
 STRANGER, ANOTHER = "cdn.example.net", "fonts.example.com"
 
 
 def found(page: PageMeasurement) -> dict[Cause, Finding]:
-    return {Cause(id=one.id, host=one.host): one for one in diagnose_page(page).findings}
+    return {Cause(id=one.id, host=one.host): one for one in diagnosed(page).findings}
 
 
 def strangers(number: int, end_ms: float, host: str = STRANGER) -> Request:
@@ -70,7 +69,7 @@ def test_what_compressing_gains_of_the_last_is_not_gained_together_again() -> No
         fcp_ms=920,
         texts=(PlainText(request=2, body_bytes=90_000, gzip_bytes=9_000),),
     )
-    findings = diagnose_page(page).findings
+    findings = diagnosed(page).findings
     assert {one.id for one in findings} == {FindingId.PAGE_UNCOMPRESSED, BLOCKING, THIRD}
     shares_us = [one.saving_us or 0 for one in findings] + [
         next(one.together.saving_us for one in findings if one.together)

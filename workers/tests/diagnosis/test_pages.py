@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.diagnosis.page.case import PageCase
-from workers.diagnosis.page.diagnose import diagnose_page
 from workers.diagnosis.page.one_connection import sooner_over_one_us
 from workers.measurement.connection import Connection, Header
 from workers.measurement.finding import Finding, FindingId, Severity
@@ -18,6 +17,7 @@ from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
 from workers.measurement.waterfall import Request, ResourceType, TimingSource, Waterfall
 from workers.tests.builders import build_connection, build_page, span
+from workers.tests.diagnosis.page_sketch import diagnosed
 
 _EXTRA, _H2 = FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX, FindingId.HTTP_H2_MISSING
 _MAIN, _STATIC, _ELSEWHERE = "www.example.org", "static.example.org", "fonts.example.net"
@@ -58,12 +58,12 @@ def page(*rest: Request, connections: tuple[Connection, ...] = ()) -> PageMeasur
 
 
 def told(measured: PageMeasurement, id: FindingId = _EXTRA) -> Finding | None:
-    return next((one for one in diagnose_page(measured).findings if one.id is id), None)
+    return next((one for one in diagnosed(measured).findings if one.id is id), None)
 
 
 def test_a_page_that_asks_its_own_host_alone_is_left_alone() -> None:
-    assert not diagnose_page(page(asked(2, _MAIN, 1, 310, 400))).findings
-    assert not diagnose_page(build_page()).findings
+    assert not diagnosed(page(asked(2, _MAIN, 1, 310, 400))).findings
+    assert not diagnosed(build_page()).findings
 
 
 def test_a_style_sheet_on_another_host_waits_for_its_connection() -> None:
@@ -95,7 +95,7 @@ def test_a_near_host_is_no_matter() -> None:
 def test_others_hosts_are_not_the_owners_to_change_unless_he_says_so() -> None:
     measured = page(asked(2, _ELSEWHERE, 2, 310, 600), connections=(opened(2, _ELSEWHERE, 310),))
     assert told(measured) is None
-    findings = diagnose_page(measured, is_own=lambda host: host.startswith("fonts.")).findings
+    findings = diagnosed(measured, is_own=lambda host: host.startswith("fonts.")).findings
     assert [one.host for one in findings] == [_ELSEWHERE]
 
 
@@ -189,7 +189,7 @@ def test_a_page_is_never_said_to_save_more_than_it_took(rows: list[tuple[int, in
         asked(place, hosts[number], number, start, start + length, blocks=blocks)
         for place, (number, start, length, blocks) in enumerate(rows, 2)
     ]
-    diagnosis = diagnose_page(page(*requests, connections=connections))
+    diagnosis = diagnosed(page(*requests, connections=connections))
     longest_us = max([300_000, *(one.timing.end_us or 0 for one in requests)])
     assert all(0 <= (one.saving_us or 0) <= longest_us for one in diagnosis.findings)
     assert len({(one.id, one.host) for one in diagnosis.findings}) == len(diagnosis.findings)
