@@ -1,7 +1,7 @@
 """What every rule of pages is given: one load under judgement, whose hosts are whose, and the way to its paints."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,7 +22,7 @@ from workers.measurement.finding import (
     Together,
 )
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
+from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom, TimingSource
 from workers.measurement.web_address import host_of
 
 # Whether a host is the site's own to change; third parties' are not.
@@ -148,7 +148,7 @@ class PageCase:
 
 def case_of(page: PageMeasurement, own: IsOwn | None = None) -> PageCase | None:
     """None without a document: then there is no page to judge. `own` is what belongs to the document's domain."""
-    case = PageCase(page=page, own=own or bool)
+    case = PageCase(page=_with_connections(page), own=own or bool)
     main = "" if case.document is None else host_of(case.document.url)
     return replace(case, own=_with(main, own or below(main))) if main else None
 
@@ -157,6 +157,23 @@ def below(main: str) -> IsOwn:
     """Names of the same owner as `main`, as far as names tell."""
     domain, registered = main.removeprefix("www."), registrable(main)
     return lambda host: host == domain or host.endswith(f".{domain}") or registrable(host) == registered
+
+
+def _with_connections(page: PageMeasurement) -> PageMeasurement:
+    """With what files of some tools do not say, as Firefox's: a row that opened no connection came over the only one
+    that its host had."""
+    opened: dict[str, list[Connection]] = {}
+    for connection in page.waterfall.connections:
+        opened.setdefault(connection.host, []).append(connection)
+    rows = tuple(_over_only(row, opened.get(host_of(row.url), ())) for row in page.waterfall.requests)
+    return replace(page, waterfall=replace(page.waterfall, requests=rows))
+
+
+def _over_only(row: Request, opened: Sequence[Connection]) -> Request:
+    is_open = row.connection is None and row.served_from is ServedFrom.NETWORK and len(opened) == 1
+    if not is_open or row.timing_source is not TimingSource.ARCHIVE or row.protocol != opened[0].protocol:
+        return row
+    return replace(row, connection=opened[0].number, reused=True)
 
 
 def _with(main: str, own: IsOwn) -> IsOwn:
