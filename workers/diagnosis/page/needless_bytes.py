@@ -11,7 +11,7 @@ from workers.diagnosis.page.line import load_of, sooner_by_fewer_us
 from workers.diagnosis.page.pauses import flow_rate
 from workers.diagnosis.page.queue import Queues
 from workers.diagnosis.page.rendering import FILES_NAMED, named
-from workers.diagnosis.probe.slow_start import coming_us, further_flights, line_rate
+from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES, coming_us, further_flights, line_rate
 from workers.diagnosis.units import size
 from workers.measurement.finding import FindingId
 from workers.measurement.page_view import PlainText, ShownPicture
@@ -27,7 +27,10 @@ MIN_UNKNOWN_BYTES = 50_000
 PIXELS_PER_CSS = 2
 MAX_NEEDED = 0.5
 MIN_PICTURE_BYTES = 20_000
-_MIN_RATE_BYTES = 10_000
+# A record can be read when it is whole, at once then, however slowly it came (RFC 8446, 5.1): what came with the first
+# says nothing of how quick a line is, and answers of little more say little.
+_RECORD_BYTES = 2**14
+_MIN_RATE_BYTES = 2 * FIRST_FLIGHT_BYTES
 # Beside text/*, and what ends with +xml or +json.
 TEXTS = frozenset(
     {
@@ -143,13 +146,9 @@ def _flow_rate(case: PageCase, row: Request) -> float:
 
 def _best_rate(case: PageCase, row: Request) -> float:
     """Bytes in a microsecond of the quickest large answer over the row's connection."""
+    loads = (load for one in case.rows if one.connection == row.connection and (load := load_of(one)))
     rates = [
-        (one.transferred_bytes or 0) / one.timing.download.duration_us
-        for one in case.rows
-        if one.connection == row.connection
-        and (one.transferred_bytes or 0) >= _MIN_RATE_BYTES
-        and one.timing.download is not None
-        and one.timing.download.duration_us
+        (load.size_bytes - _RECORD_BYTES) / load.span.duration_us for load in loads if load.size_bytes > _MIN_RATE_BYTES
     ]
     return max(rates, default=0.0)
 

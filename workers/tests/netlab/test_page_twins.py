@@ -114,6 +114,13 @@ def _with_background(head: str) -> PageSite:
     return PageSite(files={"index.html": document, "a.css": shown, "hero.png": noise(400, 250)})
 
 
+def _shown_small(hero: bytes) -> PageSite:
+    """A picture in a place of 160 pixels, beside a style sheet of 14 kB."""
+    document = page("<link rel=stylesheet href=a.css>", f"{_TEXT}<img src=hero.png width=160 height=100>")
+    sheet = b"p { color: #222 } /* %s */" % _WORDS[:13_900].encode()
+    return PageSite(files={"index.html": document, "a.css": sheet, "hero.png": hero})
+
+
 def _behind_words(head: str) -> PageSite:
     """The largest picture at the end of a document of 300 kB."""
     body = f"{_TEXT}<div hidden>{_WORDS[:300_000]}</div><img src=hero.png width=640 height=400>"
@@ -176,6 +183,14 @@ PAIRS = {
         faulty=_with_background(""),
         repaired=_with_background(_PRELOADED),
         rtt_ms=150,
+        rate_kbit_s=1_600,
+        paint_us=largest_paint_us,
+    ),
+    "a picture larger than it is shown, beside a style sheet of one record on a narrow line": Pair(
+        id=FindingId.PAGE_IMAGE_OVERSIZED,
+        faulty=_shown_small(noise(800, 500)),
+        repaired=_shown_small(noise(320, 200)),
+        rtt_ms=80,
         rate_kbit_s=1_600,
         paint_us=largest_paint_us,
     ),

@@ -1,0 +1,53 @@
+"""What fewer bytes save on a narrow line, whatever else came over their connection. Instants as measured through a line
+of 1600 kbit/s from an nginx, whose records hold 16 kB.
+"""
+
+from dataclasses import replace
+
+import pytest
+
+from workers.diagnosis.page.case import case_of
+from workers.diagnosis.page.needless_bytes import download_gain_us
+from workers.measurement.finding import FindingId
+from workers.measurement.messages import PageMeasurement
+from workers.measurement.page_view import ShownPicture
+from workers.tests.builders import build_connection, span
+from workers.tests.diagnosis.page_sketch import MAIN, picture, sketch, style, told
+
+OVERSIZED = FindingId.PAGE_IMAGE_OVERSIZED
+FAR = build_connection(number=1, host=MAIN, dns=span(0, 8), connect=span(8, 88), tls=span(88, 170), rtt_us=80_000)
+
+
+def narrow(sheet_bytes: int, sheet_ms: float, *, connection: int = 1) -> PageMeasurement:
+    """A picture of 401 kB, of which 16 % would do, comes beside a style sheet that took so long from its first byte."""
+    sheet = style(2, 348, 509 + sheet_ms, first_ms=509, transferred_bytes=sheet_bytes, connection=connection)
+    hero = picture(3, 350, 2_614, first_ms=621, path="hero.png", transferred_bytes=401_184)
+    shown = (ShownPicture(request=3, width=800, height=500, shown_ppm=200_000),)
+    vitals = {"lcp_us": 2_628_000, "lcp_url": hero.url}
+    page = sketch(sheet, hero, fcp_ms=509 + sheet_ms + 20, vitals=vitals, pictures=shown)
+    return replace(page, waterfall=replace(page.waterfall, connections=(FAR,)))
+
+
+@pytest.mark.parametrize(
+    ("sheet_bytes", "sheet_ms", "gained_us"),
+    [(451, 2, 1_748_000), (14_207, 1.5, 1_744_000), (31_211, 75.7, 1_744_000), (51_734, 180.8, 1_756_000)],
+    ids=["a packet", "a record", "two records", "four records"],
+)
+def test_what_came_with_a_record_says_nothing_of_how_quick_a_line_is(
+    sheet_bytes: int, sheet_ms: float, gained_us: int
+) -> None:
+    """A record can be read when it is whole, all of it at once: one of 14 kB in a millisecond."""
+    found = told(narrow(sheet_bytes, sheet_ms), OVERSIZED)
+    assert found is not None
+    assert found.saving_us == pytest.approx(gained_us, rel=0.1)
+
+
+def test_what_came_far_quicker_over_the_same_connection_shows_that_its_server_was_slow() -> None:
+    """A hundred kilobytes in 40 ms: then all but the flights was the server's time, and over another nobody knows."""
+    gains = []
+    for connection in (1, 2):
+        case = case_of(narrow(100_000, 40, connection=connection))
+        assert case is not None
+        gains.append(download_gain_us(case, case.page.waterfall.requests[2], 336_995))
+    assert gains[0] < 300_000
+    assert gains[1] > 1_600_000
