@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from workers.diagnosis.page.hosts import opening_us, ready_us, waited_us
+from workers.diagnosis.page.hosts import opening_us, ready_us, trip_us, waited_us
 from workers.diagnosis.page.largest_paint import LargestPaint
 from workers.diagnosis.page.paths import PaintPath, shows_nothing
 from workers.diagnosis.page.pauses import idle_pauses
@@ -139,6 +139,18 @@ class PageCase:
 
     def connection_of(self, row: Request) -> Connection | None:
         return self._connections.get(row.connection or 0)
+
+    def trip_us(self, row: Request) -> int:
+        """A round trip to who answered a row, by the quickest connection to its host where its own does not tell; 0
+        where none does."""
+        host = host_of(row.url)
+        trips = (trip_us(one) for one in self.page.waterfall.connections if one.host == host)
+        return trip_us(self.connection_of(row)) or min(filter(None, trips), default=0)
+
+    def are_together(self, one: Request, other: Request) -> bool:
+        """Whether two rows came over one connection; of rows that name none, whether they came of one host."""
+        is_named = one.connection is not None
+        return one.connection == other.connection and (is_named or host_of(one.url) == host_of(other.url))
 
     def is_third_party(self, row: Request) -> bool:
         """Whether it is certainly somebody else's: a name at a CDN may be the owner's."""

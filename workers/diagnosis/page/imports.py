@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts
 from workers.diagnosis.page.case import MEDIUM_US, PageCase, told, unjudged
-from workers.diagnosis.page.hosts import ONE_AT_A_TIME, opening_us, trip_us
+from workers.diagnosis.page.hosts import ONE_AT_A_TIME, opening_us
 from workers.diagnosis.page.one_connection import sooner_over_one_us
 from workers.diagnosis.page.rendering import FILES_NAMED, named
 from workers.diagnosis.page.sooner import asked_sooner_us
@@ -68,7 +68,7 @@ def _sooner_us(case: PageCase, importers: Mapping[int, Request]) -> dict[int, in
     gained = dict.fromkeys(asked, 0)
     for connection in [*dict.fromkeys(rows[number].connection for number in asked)][:_CONNECTIONS]:
         ours = {number: us for number, us in asked.items() if rows[number].connection == connection}
-        trip = trip_us(case.connection_of(rows[next(iter(ours))]))
+        trip = case.trip_us(rows[next(iter(ours))])
         over_one = sooner_over_one_us(case.page.waterfall.requests, ours, trip)
         alone = _alone(case, [rows[number] for number in ours], ours)
         gained |= alone if sum(alone.values()) > sum(over_one.values()) else over_one

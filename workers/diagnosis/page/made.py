@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page.case import MEDIUM_US, PageCase, told, unjudged
-from workers.diagnosis.page.hosts import trip_us
 from workers.diagnosis.page.instants import CLOCKS_US, DIRECTLY_US
 from workers.diagnosis.page.paths import may_be_a_picture, may_make, shows_nothing, worked_until_us
 from workers.diagnosis.page.rendering import FILES_NAMED, named
@@ -148,4 +147,4 @@ def _data(case: PageCase, row: Request, end_us: int) -> Span:
     """From when the request had come to its server until the answer was here."""
     wait = row.timing.wait
     asked_us = row.timing.start_us if wait is None else wait.start_us
-    return Span(start_us=min(end_us, asked_us + trip_us(case.connection_of(row))), end_us=end_us)
+    return Span(start_us=min(end_us, asked_us + case.trip_us(row)), end_us=end_us)

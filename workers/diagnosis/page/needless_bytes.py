@@ -6,7 +6,6 @@ from functools import cache
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page.case import MEDIUM_US, PageCase, header, told
-from workers.diagnosis.page.hosts import trip_us
 from workers.diagnosis.page.line import load_of, sooner_by_fewer_us
 from workers.diagnosis.page.pauses import flow_rate
 from workers.diagnosis.page.queue import Queues
@@ -123,7 +122,7 @@ def download_gain_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
     span, sent = row.timing.download, row.transferred_bytes or 0
     if span is None or fewer_bytes <= 0 or sent <= 0:
         return 0
-    trip, kept = trip_us(case.connection_of(row)), max(0, sent - fewer_bytes)
+    trip, kept = case.trip_us(row), max(0, sent - fewer_bytes)
     flights, kept_flights = further_flights(sent), further_flights(kept)
     if trip * (flights - 1) <= span.duration_us <= trip * flights:
         return max(0, span.duration_us - trip * kept_flights)
@@ -139,14 +138,14 @@ def _flow_rate(case: PageCase, row: Request) -> float:
     own, pauses = load_of(row), case.pauses_of(row)
     if own is None or not pauses:
         return 0.0
-    loads = (load for one in case.rows if one.connection == row.connection and (load := load_of(one)))
+    loads = (load for one in case.rows if case.are_together(one, row) and (load := load_of(one)))
     came = sum(load.bytes_in(own.span) for load in loads)
     return flow_rate(came, own.span, pauses) * own.size_bytes / came
 
 
 def _best_rate(case: PageCase, row: Request) -> float:
     """Bytes in a microsecond of the quickest large answer over the row's connection."""
-    loads = (load for one in case.rows if one.connection == row.connection and (load := load_of(one)))
+    loads = (load for one in case.rows if case.are_together(one, row) and (load := load_of(one)))
     rates = [
         (load.size_bytes - _RECORD_BYTES) / load.span.duration_us for load in loads if load.size_bytes > _MIN_RATE_BYTES
     ]
@@ -162,7 +161,7 @@ def _sooner_us(case: PageCase, row: Request, gained: Mapping[int, int | None]) -
     stood still, as its server had no more of it, brought before that comes no later for its bytes."""
     fewer = {number: saved for number, saved in gained.items() if saved}
     beside = case.rows_by_host[host_of(row.url)]
-    by_all_us = sooner_by_fewer_us(row, beside, fewer, trip_us(case.connection_of(row)), case.pauses_of(row))
+    by_all_us = sooner_by_fewer_us(row, beside, fewer, case.trip_us(row), case.pauses_of(row))
     gained_us = max(download_gain_us(case, row, fewer.get(row.number, 0)), by_all_us)
     came_on_us = case.page.came_on_us if row.number == case.page.document else None
     return gained_us if came_on_us is None else min(gained_us, max(0, (row.timing.end_us or 0) - came_on_us))

@@ -6,7 +6,6 @@ from itertools import pairwise
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts
 from workers.diagnosis.page.case import MEDIUM_US, PageCase, told, unjudged
-from workers.diagnosis.page.hosts import trip_us
 from workers.diagnosis.probe.flights import USUAL_MSS_BYTES
 from workers.diagnosis.probe.hsts import hsts_of_journey
 from workers.diagnosis.probe.slow_start import further_flights
@@ -90,7 +89,7 @@ def _later_us(case: PageCase, before: Sequence[Request]) -> int:
         return 0
     size_bytes = document.transferred_bytes or 0
     flights = further_flights(size_bytes + _SAID_FIRST_BYTES) - further_flights(size_bytes)
-    return flights * trip_us(case.connection_of(document))
+    return flights * case.trip_us(document)
 
 
 def _needed_us(case: PageCase, hop: Request, kept: Sequence[Request]) -> int:

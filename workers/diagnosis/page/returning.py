@@ -211,7 +211,7 @@ def _asking_us(case: PageCase, row: Request) -> int:
     if not _has_validator(row):
         return sum(span.duration_us for span in (timing.send, timing.wait, timing.download) if span is not None)
     sent_us, waited_us = (0 if span is None else span.duration_us for span in (timing.send, timing.wait))
-    trip, is_large = trip_us(case.connection_of(row)), (row.transferred_bytes or 0) > FIRST_FLIGHT_BYTES
+    trip, is_large = case.trip_us(row), (row.transferred_bytes or 0) > FIRST_FLIGHT_BYTES
     return sent_us + (min(waited_us, max(trip, waited_us - trip)) if is_large else waited_us)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from workers.diagnosis.page.case import PageCase
-from workers.diagnosis.page.hosts import ONE_AT_A_TIME, trip_us
+from workers.diagnosis.page.hosts import ONE_AT_A_TIME
 from workers.diagnosis.page.line import Load, load_of
 from workers.diagnosis.page.spans import covered_us, overlaps, within
 from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES, further_flights
@@ -61,7 +61,7 @@ def _beside(case: PageCase, one: Request, row: Request) -> Load | None:
     """What comes over the file's own connection, and what filled the line over another: it took far longer than its
     window needed to grow."""
     load = _begun(case, one)
-    if load is None or (one.connection == row.connection and one.protocol not in ONE_AT_A_TIME):
+    if load is None or (case.are_together(one, row) and one.protocol not in ONE_AT_A_TIME):
         return load
     return load if _fills_line(case, one, load) else None
 
@@ -70,7 +70,7 @@ def _fills_line(case: PageCase, row: Request, load: Load) -> bool:
     if row.number == case.page.document and case.page.came_on_us is not None:
         # It stood still, as its server had no more of it.
         return False
-    trip, flights = trip_us(case.connection_of(row)), further_flights(load.size_bytes)
+    trip, flights = case.trip_us(row), further_flights(load.size_bytes)
     return load.span.duration_us > _LONG * trip * flights > 0 or (flights > 1 and _flows(case, row, load, trip))
 
 
@@ -98,7 +98,7 @@ def _busy_us(loads: Sequence[Load], span: Span, rate: float) -> int:
 
 def _begun(case: PageCase, row: Request) -> Load | None:
     """What came of a row, with what came before its first byte could be read: a record that no first flight holds."""
-    load, wait, trip = load_of(row), row.timing.wait, trip_us(case.connection_of(row))
+    load, wait, trip = load_of(row), row.timing.wait, case.trip_us(row)
     if load is None or wait is None or load.size_bytes <= FIRST_FLIGHT_BYTES:
         return load
     before_us = max(0, min(wait.duration_us - trip, trip))

@@ -39,7 +39,7 @@ def growing_us(case: PageCase, row: Request) -> int:
     carries one at a time, it has one for itself."""
     if row.protocol in ONE_AT_A_TIME:
         return 0
-    trip, own = trip_us(case.connection_of(row)), row.transferred_bytes or 0
+    trip, own = case.trip_us(row), row.transferred_bytes or 0
     others = _others(case, row, row.connection, Span(start_us=case.hint_us or 0, end_us=row.timing.start_us))
     if others.last_us is None:
         return 0
@@ -50,7 +50,7 @@ def growing_us(case: PageCase, row: Request) -> int:
 
 def _came_us(case: PageCase, row: Request, others: _Others) -> int:
     """What the window's growth took for the file as it came."""
-    trip, own = trip_us(case.connection_of(row)), row.transferred_bytes or 0
+    trip, own = case.trip_us(row), row.transferred_bytes or 0
     # It may have grown by all that came.
     grown = FIRST_FLIGHT_BYTES + others.before_bytes + others.beside_bytes
     download_us = 0 if row.timing.download is None else row.timing.download.duration_us
@@ -59,7 +59,7 @@ def _came_us(case: PageCase, row: Request, others: _Others) -> int:
 
 def _came_anew_us(case: PageCase, row: Request) -> int:
     """The same where it began small. A part may lie before the first byte: a first flight can hold no whole record."""
-    trip, timing = trip_us(case.connection_of(row)), row.timing
+    trip, timing = case.trip_us(row), row.timing
     passed_us = (timing.end_us or 0) - timing.start_us - case.waited_us(row) - trip
     return max(0, min(trip * further_flights(row.transferred_bytes or 0), passed_us))
 
@@ -72,7 +72,7 @@ def moved_us(case: PageCase, row: Request, onto: Connection) -> int:
         return 0
     others = _others(case, row, onto.number, Span(start_us=row.timing.start_us, end_us=first_us))
     then_us = trip_us(onto) * (1 + others.further_flights(row.transferred_bytes or 0))
-    now_us = trip_us(case.connection_of(row)) + _came_anew_us(case, row)
+    now_us = case.trip_us(row) + _came_anew_us(case, row)
     sooner_us = max(0, case.waited_us(row) - max(0, then_us - now_us))
     return line.sooner_us(row, case.page.waterfall.requests, sooner_us)
 
@@ -82,7 +82,7 @@ def _others(case: PageCase, row: Request, connection: int | None, asked: Span) -
     found = [
         (one.timing.end_us or 0, one.transferred_bytes or 0)
         for one in case.rows
-        if one.connection == connection and one is not row and one.timing.start_us <= asked.end_us
+        if _comes_over(case, one, row, connection) and one is not row and one.timing.start_us <= asked.end_us
     ]
     before = [size for end_us, size in found if end_us <= asked.start_us]
     return _Others(
@@ -91,3 +91,8 @@ def _others(case: PageCase, row: Request, connection: int | None, asked: Span) -
         beside_bytes=sum(size for end_us, size in found if end_us > asked.start_us),
         last_us=max((end_us for end_us, _ in found), default=None),
     )
+
+
+def _comes_over(case: PageCase, one: Request, row: Request, connection: int | None) -> bool:
+    """Whether a row came over a connection; where that has no name, over that of another row."""
+    return case.are_together(one, row) if connection is None else one.connection == connection
