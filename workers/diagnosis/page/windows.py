@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from workers.diagnosis.page import line
 from workers.diagnosis.page.case import PageCase
-from workers.diagnosis.page.hosts import ONE_AT_A_TIME, trip_us
+from workers.diagnosis.page.hosts import ONE_AT_A_TIME
 from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES, further_flights
 from workers.measurement.connection import Connection
 from workers.measurement.timing import Span
@@ -68,10 +68,10 @@ def moved_us(case: PageCase, row: Request, onto: Connection) -> int:
     """How much sooner a file comes that waited for its connection to open, if it is asked for over an open one of
     another host instead, when it was: nothing where that carries one at a time, or nobody knows how far it leads."""
     first_us = row.timing.first_byte_us
-    if first_us is None or onto.protocol in ONE_AT_A_TIME or not trip_us(onto):
+    if first_us is None or onto.protocol in ONE_AT_A_TIME or not case.trip_over_us(onto):
         return 0
     others = _others(case, row, onto.number, Span(start_us=row.timing.start_us, end_us=first_us))
-    then_us = trip_us(onto) * (1 + others.further_flights(row.transferred_bytes or 0))
+    then_us = case.trip_over_us(onto) * (1 + others.further_flights(row.transferred_bytes or 0))
     now_us = case.trip_us(row) + _came_anew_us(case, row)
     sooner_us = max(0, case.waited_us(row) - max(0, then_us - now_us))
     return line.sooner_us(row, case.page.waterfall.requests, sooner_us)

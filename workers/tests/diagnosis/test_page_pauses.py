@@ -6,7 +6,7 @@ from math import inf
 
 import pytest
 
-from workers.diagnosis.page.case import PageCase
+from workers.diagnosis.page.case import PageCase, case_of
 from workers.diagnosis.page.hosts import trip_us
 from workers.diagnosis.page.line import sooner_by_fewer_us
 from workers.diagnosis.page.pauses import flow_rate
@@ -144,6 +144,21 @@ def test_where_the_first_packet_was_lost_the_handshake_tells_a_round_trip(
 ) -> None:
     plain = {"rtt_us": None, "connect": span(0, 80), "tls": span(1080, 1165), "tls_round_trips": 1}
     assert trip_us(build_connection(**(plain | changes))) == trip_ms * 1000
+
+
+@pytest.mark.parametrize(
+    ("protocol", "first_ms", "trip_ms"), [("h3", (383, 900), 82), ("h3", (701, 900), 170), ("h2", (383, 900), 170)]
+)
+def test_no_answer_over_quic_comes_sooner_than_in_a_round_trip(
+    protocol: str, first_ms: tuple[int, int], trip_ms: int
+) -> None:
+    """Its handshake of 170 ms may have taken two, for certificates that a server may not send before it knows us."""
+    rows = [style(n, 300, 950, first_ms=at_ms, connection=2) for n, at_ms in enumerate(first_ms, start=2)]
+    changes = {"connect": None, "tls": span(120, 290), "tls_round_trips": 1, "rtt_us": None}
+    quic = build_connection(number=2, host=MAIN, protocol=protocol, **changes)
+    case = case_of(sketch(*rows, fcp_ms=960, connections=(quic,)))
+    assert case is not None
+    assert case.trip_us(rows[0]) == case.trip_over_us(quic) == trip_ms * 1000
 
 
 def test_a_document_pauses_for_its_server_too() -> None:
