@@ -20,6 +20,8 @@ _ALREADY = "It was as high in the hour before the release."
 _CHANCE = "So many of the earlier runs were as high that these may be among them by chance."
 # Of what comes every day, each day shows so much at least, and of what had come before the release the hour before it.
 _HABIT_PART = 0.6
+# What a logarithm leaves of nothing begins behind these: 10 ms there and back are no longer 10, in the sixteenth.
+_DIGITS = 9
 # More runs show besides how much they scatter: by then so many squares tell it at least.
 _KNOWN_LATER = 4.0
 
@@ -115,8 +117,11 @@ def case_of(comparison: Comparison, plan: Plan) -> Case:
 
 
 def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
-    base = max(exp(float(np.mean([np.median(values) for values in both.history]))) - offset, 0.0)
+    level = float(np.mean([np.median(values) for values in both.history]))
+    base = max(round(exp(level) - offset, _DIGITS), 0.0)
     allowed = base * (rule.max_change_pct or 0.0) / 100
+    # From nothing, per cents mean nothing: then as much is allowed as a value counts as at least.
+    most = max(allowed, rule.min_change) or offset
 
     def shift_to(increase: float) -> float:
         return log((base + increase + offset) / (base + offset))
@@ -127,9 +132,8 @@ def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
         estimate=estimate,
         offset=offset,
         base=base,
-        # From nothing, per cents mean nothing: then as much is allowed as a value counts as at least.
-        limit=shift_to(max(allowed, rule.min_change) or offset),
-        floor=max(shift_to(allowed / 2), shift_to(rule.min_change)),
+        limit=shift_to(most),
+        floor=max(shift_to((allowed or most) / 2), shift_to(rule.min_change)),
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from backend.analysis.gate import judge
+from backend.analysis.gate_metrics import OFFSETS
 from backend.analysis.gate_types import Comparison, Judged, Plan, Rule, Verdict
 
 REGIONS = ("fra", "iad", "sin")
@@ -288,8 +289,26 @@ def test_a_greatest_value_of_a_few_milliseconds_is_held_against_values_as_they_a
     assert judged(Comparison(rule=rule, history={}, fresh=series(5, 12, cv=0.01))).verdict is verdict
 
 
-def test_what_took_no_time_and_still_takes_none_passes() -> None:
+@pytest.mark.parametrize("metric", OFFSETS)
+def test_what_was_nothing_and_still_is_passes(metric: str) -> None:
+    """Blocking time above all: most pages have none."""
     nothing = {region: [0.0] * 60 for region in REGIONS}
-    rule = Rule(metric="dns_ms", max_change_pct=10)
     fresh = {region: [0.0] * 12 for region in REGIONS}
-    assert judged(Comparison(rule=rule, history=nothing, fresh=fresh)).verdict is Verdict.PASS
+    rule = Rule(metric=metric, max_change_pct=10)
+    result = judged(Comparison(rule=rule, history=nothing, fresh=fresh))
+    assert result.verdict is Verdict.PASS
+    assert result.found is not None
+    assert result.found.pct is not None
+    assert result.found.pct.value == pytest.approx(0)
+    assert result.found.limit_pct == pytest.approx(100)
+
+
+@pytest.mark.parametrize(("blocked_ms", "verdict"), [(3.0, "pass"), (12.0, "fail")])
+def test_a_page_that_did_not_block_may_do_so_for_what_counts_as_nothing(blocked_ms: float, verdict: str) -> None:
+    history = {region: [*[0.0] * 55, *[4.0] * 5] for region in REGIONS}
+    fresh = {region: [blocked_ms] * 6 for region in REGIONS}
+    result = judged(Comparison(rule=Rule(metric="tbt_ms", max_change_pct=10), history=history, fresh=fresh))
+    assert result.verdict == verdict
+    assert result.found is not None
+    assert result.found.pct is not None
+    assert result.found.pct.value == pytest.approx(10 * blocked_ms)
