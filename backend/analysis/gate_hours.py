@@ -1,21 +1,22 @@
 """What time does to a gate: history as it would be at this hour, what came at it the day before, and the last hour.
 
 A release at the busy hour, or while a nightly job runs, is no slower than the day before at the same time. What was as
-slow in the hour before it became so without it.
+slow in the hour before it became so without it. Who asks about a release late does so at another hour.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 import numpy as np
 
-from backend.analysis.baseline import fit
+from backend.analysis.baseline import Baseline, fit
 from backend.analysis.clock_changes import same_hour
 from backend.analysis.gate_drift import at_its_end
 from backend.analysis.gate_estimate import Sides, logarithms
-from backend.analysis.gate_types import Comparison
+from backend.analysis.gate_types import Comparison, Hours
 from backend.analysis.noise import Floats, median, scatter
-from backend.analysis.settings import HOUR_S
+from backend.analysis.settings import DAY_S, HOUR_S
 
 # Of each region, the runs nearest to the same time of the day before: enough that an outlier does not decide.
 _NEAREST = 3
@@ -44,17 +45,14 @@ def of_this_hour(comparison: Comparison, both: Sides, *, offset: float) -> tuple
     hours = comparison.hours
     if hours is None:
         return both, Already()
-    times = {region: _measured_at(comparison.history[region], hours.times[region]) for region in both.regions}
-    history, drift = at_its_end(list(times.values()), both.history)
-    moved = tuple(
-        _at_this_hour(times[region], logs, hours.at) for region, logs in zip(both.regions, history, strict=True)
-    )
+    times = [_measured_at(comparison.history[region], hours.times[region]) for region in both.regions]
+    history, drift = at_its_end(times, both.history)
+    days = [_day_of(made, logs) for made, logs in zip(times, history, strict=True)]
+    moved = tuple(_at_hour(day, made, logs, hours.at) for day, made, logs in zip(days, times, history, strict=True))
+    ago = same_hour(hours.at, _days_since(times, hours.at))
     already = Already(
-        day_before=max(
-            _surely_above(_nearest([times[region] for region in both.regions], moved, hours.at - ago), moved)
-            for ago in same_hour(hours.at, 1)
-        ),
-        hour_before=_surely_above(_hour_before(both.regions, logarithms(hours.lately, offset)), moved),
+        day_before=max(_surely_above(_nearest(times, moved, hours.at - seconds), moved) for seconds in ago),
+        hour_before=_surely_above(_hour_before(both.regions, days, hours, offset), moved),
         drift=drift,
     )
     return replace(both, history=moved), already
@@ -64,13 +62,23 @@ def _measured_at(series: Sequence[float | None], times: Sequence[float]) -> Floa
     return np.array([at for at, value in zip(times, series, strict=True) if value is not None], dtype=np.float64)
 
 
-def _at_this_hour(times: Floats, logs: Floats, at: float) -> Floats:
-    """A region's history as it would be at this time of the day, by the day's wave in it."""
-    if logs.size < _LEAST_RUNS:
+def _day_of(times: Floats, logs: Floats) -> Baseline | None:
+    """A region with the day's wave in it; None of too few runs."""
+    return fit(times, logs) if logs.size >= _LEAST_RUNS else None
+
+
+def _at_hour(day: Baseline | None, times: Floats, logs: Floats, at: float) -> Floats:
+    """Runs of a region as they would be at this time of the day."""
+    if day is None:
         return logs
-    normal = fit(times, logs)
-    moved: Floats = logs + (normal.expected(at) - normal.expected_at(times))
+    moved: Floats = logs + (day.expected(at) - day.expected_at(times))
     return moved
+
+
+def _days_since(times: Sequence[Floats], at: float) -> int:
+    """How many days ago history last had this time of the day: several where a release is asked about late."""
+    newest = max(float(made[-1]) for made in times)
+    return max(ceil((at - newest) / DAY_S), 1)
 
 
 def _nearest(times: Sequence[Floats], history: Sequence[Floats], at: float) -> list[Floats]:
@@ -83,8 +91,11 @@ def _nearest(times: Sequence[Floats], history: Sequence[Floats], at: float) -> l
     return found
 
 
-def _hour_before(regions: Sequence[str], lately: Mapping[str, Floats]) -> list[Floats]:
-    return [lately.get(region, np.empty(0)) for region in regions]
+def _hour_before(regions: Sequence[str], days: Sequence[Baseline | None], hours: Hours, offset: float) -> list[Floats]:
+    """What each region had lately, as it would be now: a release may be asked about when its busy hour is long over."""
+    logs, then = logarithms(hours.lately, offset), hours.lately_until or hours.at
+    since = [0.0 if day is None else day.expected(hours.at) - day.expected(then) for day in days]
+    return [logs.get(region, np.empty(0)) + come for region, come in zip(regions, since, strict=True)]
 
 
 def _surely_above(chosen: Sequence[Floats], history: Sequence[Floats]) -> float:

@@ -40,11 +40,12 @@ class Rule:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hours:
     """When each run of history was made, by region, and about when the fresh ones were: in Unix seconds. `lately` is
-    what was measured in the hour before the release, whether or not history has it."""
+    what was measured in the hour before the release, whether or not history has it, until `lately_until`."""
 
     times: Mapping[str, Sequence[float]]
     at: float
     lately: Values = field(default_factory=dict)
+    lately_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

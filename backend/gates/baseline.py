@@ -45,10 +45,11 @@ Samples = Mapping[str, Sequence[Mapping[str, float | None]]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
     """By monitor and region code, in order of time; `lately` is what the hour before the release brought, also during
-    incidents. `warnings` are sentences."""
+    incidents, and `lately_until` its end in Unix seconds. `warnings` are sentences."""
 
     by_monitor: Mapping[int, Samples]
     lately: Mapping[int, Samples] = field(default_factory=dict)
+    lately_until: float | None = None
     warnings: tuple[str, ...] = ()
 
     def count(self, monitor: int) -> int:
@@ -87,6 +88,7 @@ def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
     return Baseline(
         by_monitor={pk: _chosen(samples, sieve.keeps) for pk, samples in measured.items()},
         lately={pk: _chosen(samples, lambda at: begun - _LATELY <= at < begun) for pk, samples in measured.items()},
+        lately_until=begun.timestamp(),
         warnings=_warnings(spans, sieve.dropped),
     )
 

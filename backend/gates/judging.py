@@ -96,7 +96,9 @@ def _hours(rule: GateRule, baseline: Baseline, at: float | None) -> Hours | None
     history = baseline.by_monitor.get(rule.monitor_id, {})
     times = {region: [made for run in runs if (made := run.get(AT))] for region, runs in history.items()}
     is_known = all(len(times[region]) == len(runs) for region, runs in history.items())
-    return Hours(times=times, at=at, lately=_values(rule, baseline.lately)) if is_known and at is not None else None
+    if at is None or not is_known:
+        return None
+    return Hours(times=times, at=at, lately=_values(rule, baseline.lately), lately_until=baseline.lately_until)
 
 
 def _middle_of(runs: Sequence[GateRun]) -> float | None:

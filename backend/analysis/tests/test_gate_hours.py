@@ -59,19 +59,26 @@ def gate(
     deploy: float = DEPLOY,
     rule: Rule = RULE,
     every_s: float = EVERY_S,
+    later_h: float = 0,
 ) -> Judged:
     rng = np.random.default_rng(seed)
     times = [float(at) for at in np.arange(deploy - DAY_S, deploy, every_s)]
-    fresh_at = [deploy + 30 + 5 * place for place in range(RUNS)]
+    fresh_at = [deploy + later_h * HOUR_S + 30 + 5 * place for place in range(RUNS)]
 
     def measured(instants: Sequence[float]) -> dict[str, Sequence[float | None]]:
         return {region: [200 * exp(shape(at) + rng.normal(0, 0.05)) for at in instants] for region in REGIONS}
 
     history, fresh = measured(times), measured(fresh_at)
     after = {region: [value and value * slower for value in series] for region, series in fresh.items()}
-    lately = {region: series[-int(HOUR_S / every_s) :] for region, series in history.items()}
-    hours = Hours(times=dict.fromkeys(REGIONS, times), at=fresh_at[RUNS // 2], lately=lately) if knows_hours else None
-    return judge([Comparison(rule=rule, history=history, fresh=after, hours=hours)], Plan(confidence=0.95)).rules[0]
+    last = int(HOUR_S / every_s)
+    hours = Hours(
+        times=dict.fromkeys(REGIONS, times),
+        at=fresh_at[RUNS // 2],
+        lately={region: series[-last:] for region, series in history.items()},
+        lately_until=deploy,
+    )
+    comparison = Comparison(rule=rule, history=history, fresh=after, hours=hours if knows_hours else None)
+    return judge([comparison], Plan(confidence=0.95)).rules[0]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -112,6 +119,37 @@ def test_a_nightly_job_fails_none_when_clocks_were_set_in_the_night_either(seed:
         Verdict.INCONCLUSIVE,
         "It was as high at this time the day before.",
     )
+
+
+@pytest.mark.parametrize("later_h", [6, 12, 30])
+def test_a_busy_hour_before_a_release_is_no_excuse_for_it_when_it_is_asked_about_hours_later(later_h: float) -> None:
+    assert gate(busy_at_two, slower=1.2, later_h=later_h).verdict is Verdict.FAIL
+    assert gate(busy_at_two, later_h=later_h).verdict is Verdict.PASS
+
+
+def test_what_was_slow_before_a_release_at_a_quiet_hour_excuses_it_also_at_the_busy_one() -> None:
+    quiet_hour = DEPLOY + 12 * HOUR_S
+
+    def slower_since_an_hour(at: float) -> float:
+        return busy_at_two(at) + (log(1.25) if at >= quiet_hour - 1.2 * HOUR_S else 0.0)
+
+    result = gate(slower_since_an_hour, deploy=quiet_hour, later_h=12)
+    assert (result.verdict, result.reason) == (
+        Verdict.INCONCLUSIVE,
+        "It was as high in the hour before the release.",
+    )
+
+
+@pytest.mark.parametrize("later_h", [6, 23.9, 24, 24.1, 30, 54])
+def test_the_day_before_is_that_before_the_release_however_late_it_is_asked_about(later_h: float) -> None:
+    """The job comes at the time of asking, be it the day after the release."""
+    deploy = DEPLOY - later_h * HOUR_S
+    result = gate(nightly_job, deploy=deploy, later_h=later_h)
+    assert (result.verdict, result.reason) == (
+        Verdict.INCONCLUSIVE,
+        "It was as high at this time the day before.",
+    )
+    assert gate(nightly_job, deploy=deploy, later_h=later_h, slower=1.6).verdict is Verdict.FAIL
 
 
 def test_of_what_was_as_slow_without_the_release_nobody_knows_how_many_runs_would_decide() -> None:

@@ -1,6 +1,7 @@
 """What comes every day at the hour of a release, or came before it, is none of its doing."""
 
 from datetime import timedelta
+from math import pi, sin
 
 import pytest
 from django.db.models import F, Q
@@ -8,6 +9,7 @@ from django.utils import timezone
 
 from backend.gates.tests.world import World, make_incident
 from backend.runs.models import Run
+from backend.sites.deploys import DeployMarker
 from backend.sites.models import Deploy
 
 pytestmark = pytest.mark.django_db
@@ -80,6 +82,19 @@ def test_a_release_that_is_asked_about_again_is_no_excuse_for_itself(world: Worl
     slow_since(world, 45 * MINUTE)
     Deploy.objects.create(organisation=world.site.organisation, site=world.site, at=timezone.now() - 45 * MINUTE)
     assert world.play(world.ask(), lambda run: 1.87).verdict == "fail"
+
+
+def test_a_busy_hour_before_a_release_is_no_excuse_half_a_day_later(world: World) -> None:
+    world.history(count=440)
+    now = timezone.now()
+    runs = list(Run.objects.all())
+    for run in runs:
+        busy_us = round(80_000 * sin(pi * ((now - run.scheduled_for) / DAY)) ** 2)
+        run.ttfb_us, run.wait_us = (run.ttfb_us or 0) + busy_us, (run.wait_us or 0) + busy_us
+    Run.objects.bulk_update(runs, ["ttfb_us", "wait_us"], batch_size=500)
+    late = DeployMarker(at=now - DAY / 2)
+    assert world.play(world.ask(deploy=late), lambda run: 1.5).verdict == "fail"
+    assert world.play(world.ask(deploy=late)).verdict == "pass"
 
 
 def test_what_grew_is_told_by_the_runs_of_this_hour(world: World) -> None:
