@@ -69,7 +69,7 @@ class Case:
         """How far the true shift may lie below: with what history may hide, and may have grown by without a release."""
         estimate = self.estimate
         bound = _bound(normal_quantile, estimate.freedom, estimate.variance + estimate.hidden_variance)
-        return self.already.drift + bound
+        return self.already.perhaps + bound
 
     def too_low(self, normal_quantile: float) -> float:
         """How far the true shift may lie above."""
@@ -133,7 +133,7 @@ def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
         offset=offset,
         base=base,
         limit=shift_to(most),
-        floor=max(shift_to((allowed or most) / 2), shift_to(rule.min_change)),
+        floor=max(shift_to(most / 2), shift_to(rule.min_change)),
     )
 
 
@@ -189,7 +189,7 @@ def _extra_runs(case: Case, quantiles: Quantiles) -> int | None:
     shift, freedom = case.estimate.shift, max(case.estimate.freedom, _KNOWN_LATER)
     rooms = [(case.limit - shift) / students(quantiles.high, freedom)]
     if shift >= case.floor:
-        room = max(shift - case.already.drift, 0.0) / students(quantiles.low, freedom)
+        room = max(shift - case.already.perhaps, 0.0) / students(quantiles.low, freedom)
         beside = room**2 - case.estimate.hidden_variance
         rooms.append(max(beside, 0.0) ** 0.5)
     room = max(rooms)

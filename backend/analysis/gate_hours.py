@@ -24,6 +24,8 @@ _NEAREST = 3
 _ROWS = 6
 # What lies further from that time says nothing of it.
 _NEAR_S = HOUR_S
+# What begins with this time of the day and lasts shows in so long more surely than in a few runs.
+_FROM_THEN_S = 2 * HOUR_S
 # One-sided, 5 %: by less the day before may lie above the rest by chance.
 _SURELY = 1.645
 # Of fewer runs no wave is worth its name.
@@ -33,11 +35,12 @@ _LEAST_RUNS = 48
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Already:
     """By how much it surely lay above history, over regions, without the release: at this time of the day before, and
-    in the hour before the release; 0: it did not. And by how much it may have grown all day long."""
+    in the hour before the release; 0: it did not. And by how much it is `perhaps` slower by itself: by what it may have
+    grown all day long, or what came from this time of the day on."""
 
     day_before: float = 0.0
     hour_before: float = 0.0
-    drift: float = 0.0
+    perhaps: float = 0.0
 
 
 def of_this_hour(comparison: Comparison, both: Sides, *, offset: float) -> tuple[Sides, Already]:
@@ -49,11 +52,11 @@ def of_this_hour(comparison: Comparison, both: Sides, *, offset: float) -> tuple
     history, drift = at_its_end(times, both.history)
     days = [_day_of(made, logs) for made, logs in zip(times, history, strict=True)]
     moved = tuple(_at_hour(day, made, logs, hours.at) for day, made, logs in zip(days, times, history, strict=True))
-    ago = same_hour(hours.at, _days_since(times, hours.at))
+    then = [hours.at - ago for ago in same_hour(hours.at, _days_since(times, hours.at))]
     already = Already(
-        day_before=max(_surely_above(_nearest(times, moved, hours.at - seconds), moved) for seconds in ago),
+        day_before=max(_surely_above(_nearest(times, moved, at), moved) for at in then),
         hour_before=_surely_above(_hour_before(both.regions, days, hours, offset), moved),
-        drift=drift,
+        perhaps=max(drift, *(_surely_above(_from(times, moved, at), moved) for at in then)),
     )
     return replace(both, history=moved), already
 
@@ -89,6 +92,11 @@ def _nearest(times: Sequence[Floats], history: Sequence[Floats], at: float) -> l
         nearest = [place for place in np.argsort(beside, kind="stable")[:_NEAREST] if beside[place] <= _NEAR_S]
         found.append(logs[nearest])
     return found
+
+
+def _from(times: Sequence[Floats], history: Sequence[Floats], at: float) -> list[Floats]:
+    """The runs of each region from an instant on."""
+    return [logs[(made >= at) & (made <= at + _FROM_THEN_S)] for made, logs in zip(times, history, strict=True)]
 
 
 def _hour_before(regions: Sequence[str], days: Sequence[Baseline | None], hours: Hours, offset: float) -> list[Floats]:

@@ -271,7 +271,7 @@ def may_have_grown(slope: float, seed: int) -> float:
     return at_its_end(*wandering(slope, seed=seed))[1]
 
 
-@pytest.mark.parametrize(("slope", "least_moved"), [(0.08, 15), (0.1, 25)])
+@pytest.mark.parametrize(("slope", "least_moved"), [(0.08, 14), (0.1, 22)])
 def test_what_is_no_sure_drift_is_allowed_for_and_what_is_one_is_moved(slope: float, least_moved: int) -> None:
     """From the middle of its day to its end a site grows by half of what it does in one."""
     worlds = [wandering(slope, seed=seed) for seed in range(60)]
@@ -289,10 +289,21 @@ def test_what_is_no_sure_drift_is_allowed_for_and_what_is_one_is_moved(slope: fl
     )
 
 
-def test_a_site_that_does_not_drift_or_becomes_quicker_is_seldom_allowed_to_have_grown() -> None:
+def test_a_site_that_does_not_drift_is_seldom_allowed_to_have_grown() -> None:
     # One standard error is passed by chance by one in six.
     assert sum(may_have_grown(0.0, seed) > 0 for seed in range(100)) <= 25
-    assert not any(may_have_grown(-0.1, seed) for seed in range(100))
+
+
+def test_what_became_quicker_may_be_as_slow_again_as_it_was_in_the_middle_of_its_day() -> None:
+    """A plateau of hours that begins again looks alike. Where the line is not sure enough to go by there is no need."""
+    moved = 0
+    for seed in range(100):
+        times, before = wandering(-0.1, seed=seed)
+        history, grown = at_its_end(times, before)
+        is_moved = bool(history[0][0] < before[0][0])
+        assert grown == (pytest.approx(0.5 * (before[0][0] - history[0][0]), rel=0.05) if is_moved else 0)
+        moved += is_moved
+    assert moved >= 35
 
 
 def drifts_seen(lasting_h: float) -> int:

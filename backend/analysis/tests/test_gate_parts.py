@@ -85,12 +85,12 @@ def test_less_than_half_of_a_wide_limit_is_no_failure_however_sure(after: float,
 
 def test_by_what_may_have_grown_all_day_without_the_release_the_lower_bound_lies_further_below() -> None:
     case = case_of(compare(after=220), PLAN)
-    drifting = replace(case, already=Already(drift=0.05))
+    drifting = replace(case, already=Already(perhaps=0.05))
     assert drifting.too_high(2.0) == pytest.approx(case.too_high(2.0) + 0.05)
     assert drifting.too_low(2.0) == case.too_low(2.0)
     quantiles = Quantiles(low=2.0, high=2.0)
     assert verdict_of(case, quantiles)[0] is Verdict.FAIL
-    assert verdict_of(replace(case, already=Already(drift=0.09)), quantiles)[0] is Verdict.INCONCLUSIVE
+    assert verdict_of(replace(case, already=Already(perhaps=0.09)), quantiles)[0] is Verdict.INCONCLUSIVE
 
 
 def test_more_runs_do_not_decide_what_may_have_grown_by_itself() -> None:
@@ -99,7 +99,7 @@ def test_more_runs_do_not_decide_what_may_have_grown_by_itself() -> None:
 
     def extra(drift: float) -> int | None:
         return found_of(
-            replace(case, already=Already(drift=drift)), quantiles, Verdict.INCONCLUSIVE
+            replace(case, already=Already(perhaps=drift)), quantiles, Verdict.INCONCLUSIVE
         ).extra_runs_to_decide
 
     known = extra(0.0), extra(0.03)
