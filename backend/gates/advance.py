@@ -1,7 +1,7 @@
 """One step of one gate, whose row is held."""
 
 import logging
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,8 +13,9 @@ from backend.gates.baseline import VERSION, Baseline, baseline_of
 from backend.gates.collecting import collect, tallies
 from backend.gates.ending import end
 from backend.gates.judging import judge_gate
-from backend.gates.models import BaselineMode, Gate, GateRule, GateRun, Phase, RunState, Side, Status, Verdict
+from backend.gates.models import COUNTING, BaselineMode, Gate, GateRule, GateRun, Phase, RunState, Side, Status, Verdict
 from backend.gates.rounds import Subject, Tally, is_complete, is_discarded, is_hopeless, next_subject, rounds_of
+from backend.gates.wording import failed_sentence
 from backend.runs.actions import RunsError, request_runs
 from backend.runs.models import Trigger
 from backend.sites.models import Monitor
@@ -29,7 +30,7 @@ _SENTENCES = {
     Health.OFFLINE: "its agents are silent",
     Health.NEVER: "no agent has joined it",
 }
-# More than half of at least so many: what was released does not work, and more runs would only say it again.
+# More than half of a region's, and so many in all: what was released does not work, and more runs would only say it.
 _MANY_FAILURES = 3
 
 
@@ -161,7 +162,7 @@ def _go_on(step: _Step, runs: Sequence[GateRun]) -> None:
     wanted = rounds_of(gate).runs_at(gate.look)
     if is_complete((tally for region in counted.values() for tally in region.values()), wanted):
         _judge(step, runs)
-    elif _most_fail(runs):
+    elif _most_fail(gate, runs):
         _judge_finally(step, runs, status=Status.DONE)
     if gate.is_open and step.now >= gate.deadline:
         _judge_finally(step, runs, status=Status.TIMEOUT)
@@ -194,7 +195,7 @@ def _judge(step: _Step, runs: Sequence[GateRun]) -> None:
         return
     verdict = _verdict(step, runs)
     is_last = gate.look >= rounds_of(gate).looks
-    if verdict in (Verdict.PASS, Verdict.FAIL) or is_last or _most_fail(runs):
+    if verdict in (Verdict.PASS, Verdict.FAIL) or is_last or _most_fail(gate, runs):
         _end_judged(step, verdict, Status.DONE)
     else:
         gate.look += 1
@@ -204,13 +205,16 @@ def _judge_finally(step: _Step, runs: Sequence[GateRun], *, status: Status) -> N
     """With what there is: the time is over, or most runs fail."""
     gate = step.gate
     ended = sum(run.state != RunState.PENDING for run in runs)
-    if status is Status.TIMEOUT:
-        gate.warnings.append(f"The time was over when {ended} of {len(runs)} runs had come back.")
+    late = f"The time was over when {ended} of {len(runs)} runs had come back." if status is Status.TIMEOUT else ""
     if gate.phase == Phase.BEFORE:
-        gate.reason = f"Only {ended} runs came back in time."
+        counting = [run for run in runs if run.state in COUNTING and not run.discarded]
+        gate.reason = late or failed_sentence(
+            [run.reason for run in counting if run.state == RunState.FAILED], len(counting)
+        )
         step.end(Verdict.ERROR, status=status)
-    else:
-        _end_judged(step, _verdict(step, runs), status)
+        return
+    gate.warnings += [late] if late else []
+    _end_judged(step, _verdict(step, runs), status)
 
 
 def _verdict(step: _Step, runs: Sequence[GateRun]) -> str:
@@ -225,16 +229,18 @@ def _end_judged(step: _Step, verdict: str, status: Status) -> None:
     step.end(verdict, status=status)
 
 
-def _most_fail(runs: Sequence[GateRun]) -> bool:
-    """Of either side."""
-    return any(_most_of(runs, side) for side in Side)
+def _most_fail(gate: Gate, runs: Sequence[GateRun]) -> bool:
+    """Of either side, in most of the regions that are left."""
+    left = [code for code in gate.regions if code not in gate.given_up]
+    return any(_most_of([run for run in runs if run.side == side and not run.discarded], left) for side in Side)
 
 
-def _most_of(runs: Sequence[GateRun], side: Side) -> bool:
-    counting = [run for run in runs if run.side == side and not run.discarded]
-    ended = [run for run in counting if run.state in (RunState.MEASURED, RunState.FAILED)]
-    failed = sum(run.state == RunState.FAILED for run in ended)
-    return failed >= _MANY_FAILURES and 2 * failed > len(ended)
+def _most_of(runs: Sequence[GateRun], regions: Sequence[str]) -> bool:
+    """Where nobody answers runs end soonest: of those that have ended first, most may be of one such region."""
+    states = [Counter(run.state for run in runs if run.region.code == code) for code in regions]
+    failed = sum(count[RunState.FAILED] for count in states)
+    failing = sum(count[RunState.FAILED] > count[RunState.MEASURED] for count in states)
+    return failed >= _MANY_FAILURES and 2 * failing > len(regions)
 
 
 def _ask(step: _Step, counted: Mapping[str, Mapping[Subject, Tally]], place: int) -> None:

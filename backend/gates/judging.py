@@ -11,7 +11,7 @@ from backend.analysis.settings import DAY_S, HOUR_S
 from backend.gates.baseline import AT, CONTENDED, Baseline
 from backend.gates.documents import found_document
 from backend.gates.growth import Samples, growth
-from backend.gates.models import BaselineMode, Gate, GateRule, GateRun, Level, RunState, Side
+from backend.gates.models import COUNTING, BaselineMode, Gate, GateRule, GateRun, Level, RunState, Side
 from backend.gates.rounds import rounds_of
 from workers.measurement.messages import Kind
 
@@ -55,7 +55,7 @@ def _made(gate: Gate, runs: Sequence[GateRun], side: Side) -> Runs:
     for run in sorted(runs, key=lambda run: run.place):
         if run.side != side or run.discarded or run.region.code in gate.given_up:
             continue
-        if run.state in (RunState.MEASURED, RunState.FAILED):
+        if run.state in COUNTING:
             found[run.monitor_id][run.region.code].append(run.values if run.state == RunState.MEASURED else None)
     return found
 

@@ -197,6 +197,10 @@ class RunState(models.TextChoices):
     NOTHING = "nothing", "Says nothing"
 
 
+# Have ended, and say something of the site.
+COUNTING = (RunState.MEASURED, RunState.FAILED)
+
+
 class GateRun(models.Model):
     """A run that a gate asked for. What it measured is copied here, since the run itself goes after a while.
 

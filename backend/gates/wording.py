@@ -120,6 +120,11 @@ def summary(
     return rule_sentence(rule, found) + (f" {others} more like it." if others > 0 else "") + why + warns
 
 
+def failed_sentence(reasons: Sequence[str], runs: int) -> str:
+    """Of runs that count how many failed, and with what."""
+    return f"{len(reasons)} of {runs} runs failed.{_why(Counter(reasons))}"
+
+
 def _why(reasons: Counter[str]) -> str:
     """What runs failed with, for the end of the sentence that says that they did."""
     if not reasons:

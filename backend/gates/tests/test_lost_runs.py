@@ -127,6 +127,35 @@ def test_a_site_that_is_down_ends_it_early_and_says_why(world: World) -> None:
     assert gate.runs.count() <= len(REGIONS) * 3
 
 
+def test_one_region_that_fails_at_once_does_not_end_it_before_the_others_have_answered(world: World) -> None:
+    """Where nobody answers runs end soonest: of those that have ended first, most are its."""
+    world.history()
+    in_ap = 0
+
+    def down_in_ap_at_first(run: PendingRun) -> float | Outcome | None:
+        nonlocal in_ap
+        in_ap += run.region.code == "ap"
+        if run.region.code == "ap" and in_ap <= 4:
+            return failing(run)
+        return 1.0 if in_ap >= 4 else None
+
+    gate = world.play(world.ask(), down_in_ap_at_first)
+    assert (gate.verdict, gate.look) == ("pass", 2)
+
+
+def test_before_the_release_a_site_that_is_down_is_told_as_one_and_a_late_one_as_late(world: World) -> None:
+    down = world.play(world.ask(phase="before"), failing)
+    assert (down.status, down.verdict) == ("done", "error")
+    assert down.summary == "3 of 3 runs failed. The reason: The server refused the connection: 203.0.113.7."
+    late = world.ask(phase="before")
+    step()
+    Gate.objects.filter(pk=late.pk).update(deadline=timezone.now(), due_at=timezone.now())
+    late = world.play(late, lambda run: None)
+    assert (late.status, late.verdict) == ("timeout", "error")
+    assert late.summary == "The time was over when 0 of 3 runs had come back."
+    assert late.warnings == []
+
+
 def test_of_several_reasons_the_summary_of_an_error_says_the_one_that_was_met_most_often(world: World) -> None:
     world.history()
     calls: list[str] = []
