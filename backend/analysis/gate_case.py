@@ -185,15 +185,14 @@ def _regions(case: Case, quantiles: Quantiles) -> tuple[RegionChange, ...]:
 
 
 def _extra_runs(case: Case, quantiles: Quantiles) -> int | None:
-    """For whichever verdict is nearer, if what was seen so far is the truth."""
+    """For whichever verdict is nearer, if what was seen so far is the truth. From the limit on it is the floor."""
     shift, freedom = case.estimate.shift, max(case.estimate.freedom, _KNOWN_LATER)
     rooms = [(case.limit - shift) / students(quantiles.high, freedom)]
     if shift >= case.floor:
         room = max(shift - case.already.perhaps, 0.0) / students(quantiles.low, freedom)
         beside = room**2 - case.estimate.hidden_variance
         rooms.append(max(beside, 0.0) ** 0.5)
-    room = max(rooms)
-    return case.estimate.extra_runs(room) if room > 0 else None
+    return case.estimate.extra_runs(max(rooms))
 
 
 def _p_value(case: Case) -> float:

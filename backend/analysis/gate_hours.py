@@ -81,7 +81,7 @@ def _at_hour(day: Baseline | None, times: Floats, logs: Floats, at: float) -> Fl
 def _days_since(times: Sequence[Floats], at: float) -> int:
     """How many days ago history last had this time of the day: several where a release is asked about late."""
     newest = max(float(made[-1]) for made in times)
-    return max(ceil((at - newest) / DAY_S), 1)
+    return ceil((at - newest) / DAY_S)
 
 
 def _nearest(times: Sequence[Floats], history: Sequence[Floats], at: float) -> list[Floats]:

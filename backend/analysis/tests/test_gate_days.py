@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from backend.analysis.gate import judge
+from backend.analysis.gate_estimate import sides
+from backend.analysis.gate_hours import of_this_hour
 from backend.analysis.gate_types import Comparison, Hours, Plan, Rule, Verdict
 from backend.analysis.noise import Floats
 from backend.analysis.settings import DAY_S, HOUR_S
@@ -57,6 +59,23 @@ def _gate(
 
 def _values(at: Floats, shape: Shape, cv: float, rng: np.random.Generator) -> Floats:
     return measured(np.array([shape(float(one)) for one in at]) + rng.normal(0, cv, at.size), rng)
+
+
+@pytest.mark.parametrize(
+    ("begins_h", "lasting_h", "least", "most"),
+    # What lasts less than half of the two hours is that of a few runs, which are asked besides.
+    [(0, 2, 0.07, 0.13), (0, 1.2, 0.05, 0.13), (0, 0.8, 0, 0.02), (1.2, 2, 0, 0.02), (3, 2, 0, 0.02)],
+)
+def test_it_is_perhaps_as_slow_as_in_most_of_the_two_hours_from_this_time_on_the_day_before(
+    begins_h: float, lasting_h: float, least: float, most: float
+) -> None:
+    made: Floats = np.arange(-DAY_S, 0, 300)
+    slower = (made >= -DAY_S + begins_h * HOUR_S) & (made < -DAY_S + (begins_h + lasting_h) * HOUR_S)
+    history = list(200 * np.exp(0.1 * slower + np.random.default_rng(3).normal(0, 0.02, made.size)))
+    hours = Hours(times={"fra": [float(RELEASE + at) for at in made]}, at=RELEASE)
+    comparison = Comparison(rule=RULE, history={"fra": history}, fresh={"fra": [200.0] * 3}, hours=hours)
+    both = sides(comparison.history, comparison.fresh, offset=0.0, least_fresh=3, least_history=10)
+    assert least <= of_this_hour(comparison, both, offset=0.0)[1].perhaps <= most
 
 
 @pytest.mark.parametrize(

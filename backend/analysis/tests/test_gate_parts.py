@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from backend.analysis.gate import judge
+from backend.analysis.gate_bounds import students
 from backend.analysis.gate_case import Quantiles, case_of, found_of, verdict_of
 from backend.analysis.gate_hours import Already
 from backend.analysis.gate_types import Comparison, Found, Judged, Plan, Rule, Verdict
@@ -64,7 +65,7 @@ def test_the_p_value_is_the_doubt_at_which_the_bound_would_reach_nothing(after: 
     comparison = compare(after=after)
     p_value = found_in(judged(comparison, Plan(confidence=0.95))).p_value
     if after < 200:
-        assert 0.5 < p_value <= 1
+        assert 0.99 < p_value <= 1
     else:
         assert low_of(judged(comparison, Plan(confidence=1 - p_value))) == pytest.approx(0, abs=0.05)
 
@@ -81,6 +82,18 @@ def test_less_than_half_of_a_wide_limit_is_no_failure_however_sure(after: float,
     assert found.pct is not None
     assert 0 < found.pct.low < 100 < found.pct.high
     assert result.verdict == verdict
+
+
+def test_a_region_has_the_bounds_that_it_would_have_alone_and_batches_their_deviation() -> None:
+    case, quantiles = case_of(compare(after=230), PLAN), Quantiles(low=2.5, high=2.0)
+    part, freedom = replace(case.estimate.regions[0], hidden_variance=0.003), case.estimate.freedom
+    found = found_of(replace(case, estimate=replace(case.estimate, regions=(part,))), quantiles, Verdict.FAIL)
+    (region,) = found.regions
+    low = part.shift - students(2.5, freedom) * (part.variance + 0.003) ** 0.5
+    high = part.shift + students(2.0, freedom) * part.variance**0.5
+    assert region.pct.low == pytest.approx(case.pct_at(low))
+    assert region.pct.high == pytest.approx(case.pct_at(high))
+    assert found.batch_sd == pytest.approx(case.estimate.noise.batch_variance**0.5, rel=1e-3)
 
 
 def test_by_what_may_have_grown_all_day_without_the_release_the_lower_bound_lies_further_below() -> None:
