@@ -10,7 +10,7 @@ import pytest
 from backend.analysis.gate import judge
 from backend.analysis.gate_drift import at_its_end
 from backend.analysis.gate_estimate import sides
-from backend.analysis.gate_hours import of_this_hour
+from backend.analysis.gate_hours import Already, of_this_hour
 from backend.analysis.gate_noise import noise_of
 from backend.analysis.gate_types import Comparison, Hours, Judged, Plan, Rule, Verdict
 from backend.analysis.noise import Floats
@@ -352,6 +352,28 @@ def test_of_what_is_measured_seldom_regions_tell_together_what_was_before_the_re
     )
     assert gate(since_two_hours, slower=1.8, seed=seed, every_s=every_s).verdict is Verdict.FAIL
     assert gate(quiet, slower=1.3, seed=seed, every_s=every_s).verdict is Verdict.FAIL
+
+
+def already(lately: dict[str, list[float | None]], count: int = 288) -> Already:
+    """Of a quiet day of so many runs in each region, of 200 ms, and these in the hour before the release."""
+    rng = np.random.default_rng(4)
+    times = [float(at) for at in np.linspace(DEPLOY - DAY_S, DEPLOY - 60, count)]
+    history = {region: [200 * exp(rng.normal(0, 0.05)) for _ in times] for region in REGIONS}
+    hours = Hours(times=dict.fromkeys(REGIONS, times), at=DEPLOY + 60, lately=lately, lately_until=DEPLOY)
+    comparison = Comparison(rule=RULE, history=history, fresh=dict.fromkeys(REGIONS, [200.0] * 3), hours=hours)
+    both = sides(comparison.history, comparison.fresh, offset=0.0, least_fresh=3, least_history=10)
+    return of_this_hour(comparison, both, offset=0.0)[1]
+
+
+def test_a_region_that_has_three_runs_of_the_last_hour_speaks_for_itself_beside_those_that_have_fewer() -> None:
+    few: dict[str, list[float | None]] = {"fra": [300.0] * 3, "iad": [200.0] * 2, "sin": [200.0, 200.0, None]}
+    assert already(few).hour_before == pytest.approx(log(1.5), abs=0.03)
+    assert already(few | {"fra": [300.0] * 2}).hour_before == 0
+
+
+def test_the_last_hour_counts_as_it_is_where_history_is_too_short_for_a_wave() -> None:
+    last: dict[str, list[float | None]] = {region: [300.0] * 3 for region in REGIONS}
+    assert already(last, count=40).hour_before == pytest.approx(log(1.5), abs=0.03)
 
 
 @pytest.mark.parametrize("since_h", [1.2, 2])
