@@ -72,8 +72,10 @@ def _notes(view: GateView) -> Iterable[str]:
     regions = len(view.gate.regions)
     places = "1 region" if regions == 1 else f"{regions:,} regions"
     made = "1 run" if runs.completed == 1 else f"{runs.completed:,} runs"
-    told = f"{made} in {places}, {runs.looks} of {runs.planned_looks} looks"
-    yield f"{told}, {failed:,} failed, confidence {100 * view.gate.confidence:g} %." if failed else f"{told}."
+    told = f"{made} in {places}, {runs.looks} of {runs.planned_looks} looks" + (
+        f", {failed:,} failed" if failed else ""
+    )
+    yield f"{told}, confidence {100 * view.gate.confidence:g} %."
     yield ""
     for pair in view.addresses:
         yield f"- {pair.monitor.kind}: {_plain(pair.after)} against {_plain(pair.before)}, measured in turns"

@@ -90,7 +90,9 @@ def undecided_sentence(found: RuleFound) -> str:
     """What can be told of a change, and what would decide it."""
     more = _more_runs(found)
     smallest = f"The smallest change that these runs can tell is {found.smallest_detectable_pct:.1f} %"
-    return f"{smallest}; {more[0].lower()}{more[1:]}"
+    asks_too_much = found.limit_pct is not None and found.smallest_detectable_pct > found.limit_pct
+    beside = ", which is more than the limit" if asks_too_much else ""
+    return f"{smallest}{beside}; {more[0].lower()}{more[1:]}"
 
 
 def _more_runs(found: RuleFound) -> str:

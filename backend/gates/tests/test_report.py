@@ -8,10 +8,12 @@ from backend.gates.documents import Bounds, RuleFound
 from backend.gates.models import Gate, GateRule
 from backend.gates.questions import AskedRule
 from backend.gates.report import markdown_report
-from backend.gates.tests.world import TEN, World
+from backend.gates.tests.world import TEN, World, failing
 from backend.gates.wording import limit_sentence, rule_sentence, undecided_sentence
+from backend.runs.models import PendingRun
 from backend.sites.actions import rename
 from backend.sites.deploys import DeployMarker
+from workers.measurement.messages import Outcome
 
 pytestmark = pytest.mark.django_db
 PAGE = "https://monitor.example/gates/1/"
@@ -37,6 +39,20 @@ def test_a_failure_says_what_by_how_much_where_and_why(world: World) -> None:
     assert "First byte by region: ap +" in text or "First byte by region: eu +" in text
     assert "What grew: waiting for the server" in text
     assert f"[All runs and intervals]({PAGE})" in text
+
+
+def test_how_sure_bounds_are_is_said_whether_or_not_runs_failed(world: World) -> None:
+    world.history()
+    made = 0
+
+    def one_fails(run: PendingRun) -> float | Outcome:
+        nonlocal made
+        made += 1
+        return failing(run) if made == 5 else 1.0
+
+    well, spoilt = world.play(world.ask()), world.play(world.ask(confidence=0.975), one_fails)
+    assert " in 3 regions, 1 of 3 looks, confidence 95 %.\n" in report(world, well)
+    assert " in 3 regions, 1 of 3 looks, 1 failed, confidence 97.5 %.\n" in report(world, spoilt)
 
 
 def test_names_cannot_break_out_of_the_text(world: World) -> None:

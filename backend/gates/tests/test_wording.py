@@ -91,6 +91,18 @@ def test_a_rule_left_open_says_its_reason_or_what_would_decide() -> None:
     assert rule_sentence(rule, found).endswith(f"limit +10 %. {rule.reason}")
 
 
+@pytest.mark.parametrize(
+    ("smallest", "told_of_it"), [(9.9, " 9.9 %; about"), (14.2, " 14.2 %, which is more than the limit;")]
+)
+def test_a_rule_left_open_says_where_the_limit_asks_for_more_than_its_runs_can_tell(
+    smallest: float, told_of_it: str
+) -> None:
+    rule, found = changed(4, "inconclusive")
+    assert found is not None
+    open_one = replace(found, smallest_detectable_pct=smallest, limit_pct=10.0, extra_runs_to_decide=6)
+    assert f"The smallest change that these runs can tell is{told_of_it}" in rule_sentence(rule, open_one)
+
+
 def test_a_greatest_value_left_open_says_so_too() -> None:
     rule, found = at_most(0.9, "inconclusive")
     assert found is not None
