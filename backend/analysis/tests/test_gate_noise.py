@@ -34,13 +34,16 @@ def test_of_too_few_runs_for_blocks_what_is_usual_is_believed() -> None:
     assert (noise.batch_variance, noise.batch_freedom, noise.batches, noise.shared) == (0.03**2, 8, 1, 0.5)
 
 
-def test_what_is_seen_of_batches_is_drawn_towards_the_usual_by_how_badly_it_is_known() -> None:
-    """Blocks that happen to differ by no more than their runs: each side counts by one over its own doubt."""
-    (runs,) = history(12, batch_sd=0.0)
+@pytest.mark.parametrize("batch_sd", [0.0, 0.2, 0.4])
+def test_what_is_seen_of_batches_is_drawn_towards_the_usual_by_how_badly_it_is_known(batch_sd: float) -> None:
+    """Each side counts by one over its own doubt. What lies more than two deviations above the usual casts doubt on it,
+    and blocks that happen to differ by no more than their runs do not."""
+    (runs,) = history(12, batch_sd=batch_sd)
     blocks = runs.reshape(-1, BLOCK)
     between = max(blocks.mean(axis=1).var(ddof=1) - blocks.var(axis=1, ddof=1).mean() / BLOCK, 0)
     spread = between + blocks.var(axis=1, ddof=1).mean() / BLOCK
-    doubts = (2 * spread**2 / 11, 2 * 0.03**4 / 8)
+    seen_doubt = 2 * spread**2 / 11
+    doubts = (seen_doubt, max(2 * 0.03**4 / 8, max(between - 0.03**2, 0) ** 2 - 4 * seen_doubt))
     expected = (between / doubts[0] + 0.03**2 / doubts[1]) / (1 / doubts[0] + 1 / doubts[1])
     noise = noise_of([runs])
     assert noise.batch_variance == pytest.approx(expected, rel=0.05)

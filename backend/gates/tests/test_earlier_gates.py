@@ -54,3 +54,13 @@ def test_runs_of_a_gate_whose_version_nobody_kept_are_compared_with(world: World
         run.values.pop("config_version", None)
         run.save(update_fields=["values"])
     assert world.play(after(world, before)).verdict == "pass"
+
+
+@pytest.mark.parametrize(("runs", "verdict"), [(5, "pass"), (4, "error")])
+def test_five_runs_a_region_of_an_earlier_gate_are_enough_to_compare_with(
+    world: World, runs: int, verdict: str
+) -> None:
+    before = world.play(world.ask(phase="before", runs=Runs(max_per_region=runs)))
+    gate = world.play(after(world, before))
+    assert gate.verdict == verdict
+    assert ("at most 4 earlier runs" in gate.summary) is (verdict == "error")

@@ -269,6 +269,18 @@ def test_a_missed_run_says_in_a_sentence_why_it_says_nothing(world: World, reaso
     assert set(gate.runs.values_list("reason", flat=True)) == {why_missed(reason)}
 
 
+def test_a_run_whose_network_did_not_keep_its_profile_says_nothing(world: World) -> None:
+    world.history()
+    gate = world.ask()
+    step()
+    world.answer_all(lambda run: 1.0 if run.region.code == "eu" else failing(run))
+    Run.objects.filter(trigger="gate").exclude(region_id=world.regions["ap"].pk).update(profile_verified=False)
+    states = {run.region.code: run.state for run in collect(gate)}
+    assert states == {"eu": RunState.NOTHING, "us": RunState.NOTHING, "ap": RunState.FAILED}
+    told = gate.runs.get(region__code="eu").reason
+    assert told == "The network did not keep the numbers of the monitor's profile."
+
+
 def test_a_second_attempt_counts_for_the_first(world: World) -> None:
     world.history()
     gate = world.ask()
