@@ -159,6 +159,22 @@ def test_one_region_without_enough_is_left_out_but_not_most_of_them() -> None:
     assert judged(Comparison(rule=TEN, history=series(200, 60), fresh=both)).verdict is Verdict.ERROR
 
 
+@pytest.mark.parametrize(("earlier", "is_error"), [(10, False), (9, True)])
+def test_ten_earlier_runs_of_a_region_are_enough(earlier: int, is_error: bool) -> None:
+    history, fresh = series(200, earlier, cv=0.01), series(200, 12, cv=0.01)
+    result = judged(Comparison(rule=TEN, history=history, fresh=fresh))
+    assert (result.verdict is Verdict.ERROR) is is_error
+    greatest = Rule(metric="ttfb_ms", max_value=300)
+    assert judged(Comparison(rule=greatest, history=history, fresh=fresh)).verdict is Verdict.PASS
+
+
+def test_half_of_the_regions_are_enough() -> None:
+    fresh = {region: values for region, values in series(200, 12).items() if region != "sin"}
+    result = judged(Comparison(rule=TEN, history=series(200, 60), fresh=fresh | {"iad": [200.0]}))
+    assert result.found is not None
+    assert (result.verdict, result.found.left_out) == (Verdict.PASS, ("iad",))
+
+
 def test_of_several_rules_the_worst_decides_and_a_warning_never() -> None:
     warns = Rule(metric="ttfb_ms", max_change_pct=10, decides=False)
     assert judge([compare(), compare(after=300, rule=warns)], PLAN).verdict is Verdict.PASS

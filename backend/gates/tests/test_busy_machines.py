@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from backend.gates.models import Gate
-from backend.gates.questions import AskedRule
+from backend.gates.questions import AskedRule, Baseline
 from backend.gates.tests.world import Answer, World
 from backend.runs.models import PendingRun, Run
 from backend.runs.tests.results import page
@@ -67,3 +67,10 @@ def test_what_a_busy_machine_measured_before_the_release_is_nothing_to_compare_w
     slow = list(Run.objects.order_by("scheduled_for").values_list("run_id", flat=True))[::2]
     Run.objects.filter(run_id__in=slow).update(lcp_us=5 * USUAL_US, contended=True)
     assert world.play(world.ask(LCP), answering(loaded(slower=2.0, contended=False))).verdict == "fail"
+
+
+def test_pages_that_are_slower_than_they_were_on_machines_as_busy_fail(world: World) -> None:
+    before = world.play(world.ask(LCP, phase="before"), answering(loaded(slower=1.0, contended=True)))
+    compare = Baseline(mode="gate", gate=before.public_id)
+    after = world.play(world.ask(LCP, baseline=compare), answering(loaded(slower=2.0, contended=True)))
+    assert after.verdict == "fail"

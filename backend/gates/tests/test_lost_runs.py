@@ -141,6 +141,43 @@ def test_one_region_that_fails_at_once_does_not_end_it_before_the_others_have_an
 
     gate = world.play(world.ask(), down_in_ap_at_first)
     assert (gate.verdict, gate.look) == ("pass", 2)
+    assert gate.rules.get().reason == "", "it was an error at the first look"
+
+
+def test_two_failures_end_no_gate_early(world: World) -> None:
+    world.history(count=80)
+    made = 0
+
+    def fails_twice(run: PendingRun) -> float | Outcome:
+        nonlocal made
+        made += 1
+        return failing(run) if made <= 2 else 1.0
+
+    gate = world.play(world.ask(runs=Runs(regions=("eu",), discard_first=0)), fails_twice)
+    assert (gate.verdict, gate.look) == ("pass", 3)
+
+
+def test_half_of_the_regions_are_enough_to_go_on(world: World) -> None:
+    world.history()
+    world.silence("us")
+    assert world.play(world.ask(runs=Runs(regions=("eu", "us")))).verdict == "pass"
+
+
+def test_what_a_region_had_measured_before_it_was_left_out_counts_no_more(world: World) -> None:
+    world.history()
+    in_eu = 0
+
+    def slow_and_then_silent_in_eu(run: PendingRun) -> float | None:
+        nonlocal in_eu
+        in_eu += run.region.code == "eu"
+        if run.region.code == "eu":
+            return 3.0
+        if in_eu == 4:
+            world.silence("eu")
+        return 1.0 if in_eu >= 4 else None
+
+    gate = world.play(world.ask(), slow_and_then_silent_in_eu)
+    assert (gate.verdict, gate.warnings) == ("pass", ["eu is left out: its agents are silent."])
 
 
 def test_before_the_release_a_site_that_is_down_is_told_as_one_and_a_late_one_as_late(world: World) -> None:
@@ -293,7 +330,9 @@ def test_a_second_attempt_counts_for_the_first(world: World) -> None:
     Gate.objects.update(due_at=timezone.now())
     step()
     assert gate.runs.get(run_id=asked).state == RunState.PENDING
-    Run.objects.bulk_create([_measured_again(first)])
+    again, lost = _measured_again(first), _measured_again(first)
+    lost.run_id, lost.first_run_id, lost.attempt, lost.outcome = asked, None, 1, "missed"
+    Run.objects.bulk_create([again, lost])
     PendingRun.objects.filter(first_run_id=asked).delete()
     Gate.objects.update(due_at=timezone.now())
     step()
