@@ -27,14 +27,14 @@ _MOST_PHASES = 3
 
 
 def explained(event: Event, state: State, metric: str, history: StoredHistory) -> Standing:
-    """The standing of an alert, with all that is known of it. At most five statements."""
+    """The standing of an alert, with all that is known of it. At most six statements."""
     alert = event.alert
     why = _attribution(alert, event.at, metric, history)
     first = alert.regions[0] if alert.regions else None
     before = after = None
     if first is not None:
         before = history.typical_run(first, alert.change_at - _BEFORE_S, alert.change_from)
-        after = history.typical_run(first, alert.change_until, event.at)
+        after = history.typical_run(first, max(alert.change_until, alert.level_since), event.at)
     return Standing(
         state=state,
         since_us=round(alert.change_at * 1e6),
@@ -69,8 +69,9 @@ def _attribution(alert: Alert, at: float, metric: str, history: StoredHistory) -
     change = alert.level - alert.baseline
     if not METRICS[metric].is_time or change == 0:
         return None
-    phases = history.phases(alert.regions, alert.change_at - _BEFORE_S, at)
-    return attribute(phases, change_at=alert.change_at, change=change)
+    before, now = (alert.change_at - _BEFORE_S, alert.change_at), (alert.level_since, at)
+    phases = history.phases(alert.regions, before, now)
+    return attribute(phases, change_at=alert.change_at, level_since=alert.level_since, change=change)
 
 
 def _sentences(alert: Alert, why: Attribution | None, history: StoredHistory) -> list[str]:

@@ -67,15 +67,16 @@ class StoredHistory:
         found = deploys_between(self.site, instant(since) + after, instant(until) + after)
         return [deploy.at.timestamp() for deploy in found]
 
-    def phases(self, codes: Sequence[str], since: float, until: float) -> dict[str, list[Series]]:
+    def phases(self, codes: Sequence[str], *stretches: tuple[float, float]) -> dict[str, list[Series]]:
         """The phases that are part of the metric, and what a first byte took beside them, each by region of these, in
-        order of time. One statement.
+        since < at <= until of stretches that follow on one another, in order of time. One statement a stretch.
         """
         chosen = PHASES[:-1] if self.metric in _WITHOUT_BODY else PHASES
         columns = list(dict.fromkeys((*_OF_FIRST_BYTE, *(METRICS[phase].column for phase in chosen))))
         named = ", ".join(f"run.{column}" for column in columns)
         statement = _PHASES.format(at=_AT, columns=named, of=_OF, limit=_MOST_PHASE_RUNS)
-        rows = list(reversed(fetch(statement, self._between(since, until, codes))))
+        found_in = (fetch(statement, self._between(since, until, codes)) for since, until in stretches)
+        rows = [row for found in found_in for row in reversed(found)]
         took = [dict(zip(columns, row[2:], strict=True)) for row in rows]
         found = {phase: self._by_region(rows, [one[METRICS[phase].column] for one in took]) for phase in chosen}
         if self.metric not in _PARTS:

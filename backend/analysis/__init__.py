@@ -14,12 +14,12 @@ times a day while it is young), and for two days or so at an alarm.
 
 `observe` gives a list, nearly always empty, of frozen events.Event: `kind` (opened, confirmed, worsened, eased; then
 one of resolved, went_away, accepted), `at`, and `alert` as it is known then: alert_class (slowdown, regression,
-regional, improvement), opened_at, change_at, change_from, change_until, regions, baseline, level, change_pct,
-confidence, confirmed_at, deploy_at. One alert is open at a time; `opened` is at once, `confirmed` after an hour (15
-minutes after a deploy), and turns a slowdown into a regression.
+regional, improvement), opened_at, change_at, change_from, change_until, level_since, regions, baseline, level,
+change_pct, confidence, confirmed_at, deploy_at. One alert is open at a time; `opened` is at once, `confirmed` after an
+hour (15 minutes after a deploy), and turns a slowdown into a regression.
 
 `detector.accept(at)` makes the present level the normal one and closes the alert; `detector.restart(at)` forgets what
-is normal, since something else is measured from then on. `attribution.attribute(phases, change_at=…, change=…)` says
-which phase made the difference. `changepoints.changepoints(values)` finds changes of level in any series.
-`replay.replay` runs a detector over recorded series; `simulation.simulate` makes some up.
+is normal, since something else is measured from then on. `attribution.attribute(phases, change_at=…, level_since=…,
+change=…)` says which phase made the difference. `changepoints.changepoints(values)` finds changes of level in any
+series. `replay.replay` runs a detector over recorded series; `simulation.simulate` makes some up.
 """

@@ -67,15 +67,17 @@ class Attribution:
     cause: Cause
 
 
-def attribute(phases: Mapping[str, Sequence[Series]], *, change_at: float, change: float) -> Attribution | None:
-    """Which phase made the difference, by its values before and since the change; None when that cannot be said: no
-    phase has moved beyond chance, or all together by less than half of `change`, the metric's own.
+def attribute(
+    phases: Mapping[str, Sequence[Series]], *, change_at: float, level_since: float, change: float
+) -> Attribution | None:
+    """Which phase made the difference, by its values before the change and since the level of now; None when that
+    cannot be said: no phase has moved beyond chance, or all together by less than half of `change`, the metric's own.
 
     `phases` holds those of the phases that are part of the metric, in its unit, each by region affected: regions differ
     by more than changes do, and one that is measured less often since must not pass for one. What was before is of the
     same hours of the day, as far as there is enough of it: what a phase takes more every day then has not grown.
     """
-    moved = {phase: _moved(series, change_at) for phase, series in phases.items()}
+    moved = {phase: _moved(series, change_at, level_since) for phase, series in phases.items()}
     known = {phase: pair for phase, pair in moved.items() if pair is not None}
     total = sum(after - before for before, after in known.values())
     if not known or total == 0 or total / change < _SHARE:
@@ -88,9 +90,10 @@ def attribute(phases: Mapping[str, Sequence[Series]], *, change_at: float, chang
     return Attribution(phases=tuple(changes), cause=_cause(changes))
 
 
-def _moved(regions: Iterable[Series], change_at: float) -> tuple[float, float] | None:
+def _moved(regions: Iterable[Series], change_at: float, level_since: float) -> tuple[float, float] | None:
     """The medians before and since, on average over regions; None where ranks do not tell the two times apart."""
-    sides = [pair for pair in (_sides(series, change_at) for series in regions) if pair[0].size and pair[1].size]
+    pairs = [_sides(series, change_at, level_since) for series in regions]
+    sides = [pair for pair in pairs if pair[0].size and pair[1].size]
     if not sides:
         return None
     if not ranks_differ(sides):
@@ -105,10 +108,10 @@ def ranks_differ(sides: Sequence[tuple[Floats, Floats]]) -> bool:
     return bool(variance > 0 and abs(excess) >= _MOVED * variance**0.5)
 
 
-def _sides(series: Series, change_at: float) -> tuple[Floats, Floats]:
+def _sides(series: Series, change_at: float, level_since: float) -> tuple[Floats, Floats]:
     times, values = np.asarray(series[0], dtype=np.float64), np.asarray(series[1], dtype=np.float64)
-    before, since = values[times < change_at], values[times >= change_at]
-    beside = _beside(times[times < change_at], change_at, float(times[-1]) if times.size else change_at)
+    before, since = values[times < change_at], values[times >= level_since]
+    beside = _beside(times[times < change_at], level_since, float(times[-1]) if times.size else level_since)
     near = np.sort(beside)[:_FEWEST_ALIKE][-1:]
     return before[beside <= max([_BESIDE_S, *near])], since
 

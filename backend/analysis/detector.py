@@ -205,7 +205,7 @@ class Detector:
         episode, facts = self._episode, self._facts
         assert episode is not None
         question = Question(direction=direction, offsets=episode.shifts, among=among)
-        change = facts.examine(at, question, after=episode.level_since)
+        change = facts.examine(at, question, after=episode.alert.level_since)
         self._clear(among)
         if change is None:
             return []

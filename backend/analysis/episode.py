@@ -100,7 +100,7 @@ class Facts:
 @dataclass(slots=True)
 class Episode:
     """`shifts`: the levels of the regions affected above their baselines, in logarithms; `caution`: the part of them
-    that is sure; `level_since`: since when; `most`: the largest mean of them so far. `since`: when it opened, or
+    that is sure; `most`: the largest mean of them so far. `since`: when it opened, or
     reached most regions, so that what came later is evidence of its own. `measure_at`: when its size is to be measured
     again; None before it is confirmed. `heard`: when each region brought something last; `silent`: those that were left
     out since they did not.
@@ -112,7 +112,6 @@ class Episode:
     caution: float
     watch: Watch
     since: float
-    level_since: float
     measure_at: float | None = None
     most: float = 0.0
     heard: dict[str, float] = field(default_factory=dict)
@@ -121,7 +120,7 @@ class Episode:
     @classmethod
     def begin(cls, at: float, change: Change, direction: int, facts: Facts) -> "Episode":
         alert = _describe(change, direction, at, facts)
-        return cls(alert, direction, dict(change.shifts), change.caution, Watch(0.0, 0.0, at), at, change.onset.at)
+        return cls(alert, direction, dict(change.shifts), change.caution, Watch(0.0, 0.0, at), at)
 
     def add(self, at: float, region: str, deviation: float, facts: Facts) -> None:
         """Takes in a sample, by its deviation from the baseline in standard deviations."""
@@ -168,10 +167,10 @@ class Episode:
 
     def measure(self, at: float, facts: Facts) -> bool:
         """Measures the present level anew with what has come since; False, with nothing done, when it is normal."""
-        self.measure_at = at + (at - self.level_since)
-        if self.level_since > self.alert.change_at:
+        self.measure_at = at + (at - self.alert.level_since)
+        if self.alert.level_since > self.alert.change_at:
             # Each by itself: drawn towards the others, one that has not moved would seem to have.
-            alone = (self._levels_since(self.level_since, at, facts, region) for region in self.shifts)
+            alone = (self._levels_since(self.alert.level_since, at, facts, region) for region in self.shifts)
             shifts = {**self.shifts, **{region: level for one in alone for region, level in one.items()}}
             return self._agree(shifts, at, facts)
         change = facts.examine(at, Question(direction=self.direction), back_to=self.alert.change_from)
@@ -219,7 +218,7 @@ class Episode:
         if self._is_back(levels, since, at, facts):
             return True
         self.most = max(self.most, abs(_mean(self.shifts)))
-        self.shifts, self.level_since = levels, since
+        self.shifts, self.alert = levels, replace(self.alert, level_since=since)
         self._relevel(facts)
         return False
 
@@ -246,7 +245,7 @@ class Episode:
         if not found or not facts.worth_telling(found):
             return False
         if found.keys() != self.shifts.keys():
-            most = len(found) >= majority(facts.reporting(self.level_since, at))
+            most = len(found) >= majority(facts.reporting(self.alert.level_since, at))
             left = _class_of(self.direction, most=most)
             self._become(replace(self.alert, regions=tuple(sorted(found)), alert_class=left))
         self.shifts = found
@@ -254,9 +253,9 @@ class Episode:
         return True
 
     def _take(self, change: Change, level_since: float, facts: Facts) -> None:
-        self.shifts, self.caution, self.level_since = dict(change.shifts), change.caution, level_since
+        self.shifts, self.caution = dict(change.shifts), change.caution
         described = _describe(change, self.direction, self.alert.opened_at, facts)
-        self._become(replace(described, confirmed_at=self.alert.confirmed_at))
+        self._become(replace(described, level_since=level_since, confirmed_at=self.alert.confirmed_at))
 
     def _become(self, alert: Alert) -> None:
         """A slowdown that has been confirmed is a regression."""
@@ -274,14 +273,16 @@ class Episode:
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "Episode":
         """The episode of a `state`."""
-        told = state["alert"]
+        # Of states that were kept before, the episode has it.
+        told = {"level_since": state.get("level_since"), **state["alert"]}
         alert = Alert(**told | {"alert_class": AlertClass(told["alert_class"]), "regions": tuple(told["regions"])})
         kept = {
             "shifts": dict(state["shifts"]),
             "heard": dict(state.get("heard", {})),
             "silent": list(state.get("silent", [])),
         }
-        return cls(**dict(state) | kept | {"alert": alert, "watch": Watch(**state["watch"])})
+        known = {name: value for name, value in state.items() if name != "level_since"}
+        return cls(**known | kept | {"alert": alert, "watch": Watch(**state["watch"])})
 
 
 def _mean(shifts: Mapping[str, float]) -> float:
@@ -309,6 +310,7 @@ def _describe(change: Change, direction: int, opened_at: float, facts: Facts) ->
         change_at=began.at,
         change_from=began.earliest,
         change_until=began.latest,
+        level_since=began.at,
         regions=tuple(sorted(change.shifts)),
         baseline=before,
         level=after,

@@ -42,7 +42,8 @@ class Alert:
 
     `baseline` and `level` are typical values of the regions named, before and after; `change_pct` is None where the
     typical value before is 0. `change_from` to `change_until` is where the change lies, as surely as nineteen times in
-    twenty. `confidence` (0 to 1) is that of the level having moved in this direction at all. `deploy_at` is the last
+    twenty. `level_since` is when the level was reached: later than the change where that went on, or part of the way
+    back. `confidence` (0 to 1) is that of the level having moved in this direction at all. `deploy_at` is the last
     deploy within those bounds.
     """
 
@@ -51,6 +52,7 @@ class Alert:
     change_at: float
     change_from: float
     change_until: float
+    level_since: float
     regions: tuple[str, ...]
     baseline: float
     level: float

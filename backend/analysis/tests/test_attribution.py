@@ -27,7 +27,7 @@ def phase(before: float, after: float) -> list[Series]:
 def test_the_phase_that_grew_says_where_to_look(grown: str, cause: Cause) -> None:
     phases = {name: phase(20, 20) for name in ("dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms")}
     phases[grown] = phase(20, 90)
-    found = attribute(phases, change_at=100, change=70)
+    found = attribute(phases, change_at=100, level_since=100, change=70)
     assert found is not None
     assert found.cause is cause
     assert found.phases[0].phase == grown
@@ -45,7 +45,7 @@ def test_a_phase_that_takes_longer_every_day_at_this_hour_has_not_grown(every_s:
         name: [(times.tolist(), (values * np.exp(random.normal(0, 0.05, times.size))).tolist()) for _ in range(3)]
         for name, values in {"tls_ms": tls, "wait_ms": 138 * busy}.items()
     }
-    found = attribute(phases, change_at=change_at, change=32)
+    found = attribute(phases, change_at=change_at, level_since=change_at, change=32)
     assert found is not None
     assert found.cause is Cause.HANDSHAKE
     assert found.phases[0].share > 0.7
@@ -53,7 +53,10 @@ def test_a_phase_that_takes_longer_every_day_at_this_hour_has_not_grown(every_s:
 
 def test_connect_and_tls_together_are_the_path() -> None:
     found = attribute(
-        {"connect_ms": phase(20, 30), "tls_ms": phase(20, 31), "wait_ms": phase(50, 62)}, change_at=100, change=33
+        {"connect_ms": phase(20, 30), "tls_ms": phase(20, 31), "wait_ms": phase(50, 62)},
+        change_at=100,
+        level_since=100,
+        change=33,
     )
     assert found is not None
     assert found.cause is Cause.PATH
@@ -61,29 +64,29 @@ def test_connect_and_tls_together_are_the_path() -> None:
 
 def test_a_longer_way_is_the_path_with_two_round_trips_of_tls_as_well() -> None:
     grown = {"connect_ms": phase(20, 50), "tls_ms": phase(45, 105), "wait_ms": phase(50, 80)}
-    found = attribute(grown, change_at=100, change=120)
+    found = attribute(grown, change_at=100, level_since=100, change=120)
     assert found is not None
     assert found.cause is Cause.PATH
 
 
 def test_everything_a_little_is_nobody_alone() -> None:
     grown = {name: phase(20, 30) for name in ("dns_ms", "connect_ms", "wait_ms", "download_ms")}
-    found = attribute(grown, change_at=100, change=40)
+    found = attribute(grown, change_at=100, level_since=100, change=40)
     assert found is not None
     assert found.cause is Cause.MIXED
 
 
 def test_an_improvement_is_shared_out_as_well() -> None:
-    found = attribute({"wait_ms": phase(90, 20), "dns_ms": phase(20, 20)}, change_at=100, change=-70)
+    found = attribute({"wait_ms": phase(90, 20), "dns_ms": phase(20, 20)}, change_at=100, level_since=100, change=-70)
     assert found is not None
     assert found.cause is Cause.ORIGIN
     assert found.phases[0].share == 1
 
 
 def test_without_values_on_both_sides_nothing_is_said() -> None:
-    assert attribute({}, change_at=100, change=1) is None
-    assert attribute({"wait_ms": [([1.0], [5.0])]}, change_at=100, change=1) is None
-    assert attribute({"wait_ms": phase(20, 20)}, change_at=100, change=1) is None
+    assert attribute({}, change_at=100, level_since=100, change=1) is None
+    assert attribute({"wait_ms": [([1.0], [5.0])]}, change_at=100, level_since=100, change=1) is None
+    assert attribute({"wait_ms": phase(20, 20)}, change_at=100, level_since=100, change=1) is None
 
 
 def test_a_cache_that_missed_by_chance_is_no_phase_that_grew() -> None:
@@ -96,6 +99,7 @@ def test_a_cache_that_missed_by_chance_is_no_phase_that_grew() -> None:
             "connect_ms": [(times, [12.0 + at % 5 for at in range(90)] + [40.0 + at for at in range(9)])],
         },
         change_at=90,
+        level_since=90,
         change=30,
     )
     assert found is not None
@@ -118,6 +122,7 @@ def test_regions_that_differ_are_not_taken_for_a_phase_that_changed() -> None:
             ],
         },
         change_at=100,
+        level_since=100,
         change=40,
     )
     assert found is not None
@@ -127,5 +132,14 @@ def test_regions_that_differ_are_not_taken_for_a_phase_that_changed() -> None:
 
 def test_phases_that_explain_less_than_half_of_a_change_are_not_its_cause() -> None:
     """A page that is drawn 800 ms later is not so for a document that came 12 ms later."""
-    assert attribute({"wait_ms": phase(100, 112)}, change_at=100, change=800) is None
-    assert attribute({"wait_ms": phase(112, 100)}, change_at=100, change=12) is None
+    assert attribute({"wait_ms": phase(100, 112)}, change_at=100, level_since=100, change=800) is None
+    assert attribute({"wait_ms": phase(112, 100)}, change_at=100, level_since=100, change=12) is None
+
+
+def test_what_it_was_like_before_the_level_of_now_is_no_part_of_that() -> None:
+    """Nine hundred at first, of which a tenth is left."""
+    times = [float(at) for at in range(80, 120)]
+    phases = {"wait_ms": [(times, [20.0] * 20 + [900.0] * 10 + [90.0] * 10)]}
+    found = attribute(phases, change_at=100, level_since=110, change=70)
+    assert found is not None
+    assert (found.phases[0].before, found.phases[0].after) == (20, 90)

@@ -1,0 +1,57 @@
+"""Why a site is slower, however long it has been so and whatever it was like meanwhile."""
+
+import pytest
+
+from backend.alerts import histories
+from backend.alerts.models import Member, Notice
+from backend.alerts.tests.slow_site import Site, Wait
+from backend.alerts.tests.world import only_incident, told
+from backend.runs.models import Run
+
+pytestmark = pytest.mark.django_db
+
+
+def of(wait_ms: float) -> Wait:
+    return lambda region, passed: wait_ms
+
+
+def member() -> Member:
+    return only_incident().members.get()
+
+
+def is_put_down_to_waiting(before_ms: float, now_ms: float) -> bool:
+    """Whether nothing else is said to have grown, and that to have taken so much before and to take so much now."""
+    (phase,) = member().facts["phases"]
+    said = [phase["before"], phase["after"]]
+    return phase["phase"] == "wait_ms" and said == [pytest.approx(ms, rel=0.1) for ms in (before_ms, now_ms)]
+
+
+def test_what_is_left_of_a_slowdown_is_explained_by_the_runs_that_are_as_slow_now() -> None:
+    site = Site()
+    site.pass_time(120, of(900))
+    assert is_put_down_to_waiting(100, 900)
+    site.pass_time(60, of(160))
+    assert is_put_down_to_waiting(100, 160)
+    shown = member().after_run
+    assert shown is not None
+    assert Run.objects.get(run_id=shown).wait_us == pytest.approx(160_000, rel=0.1)
+
+
+def test_what_became_much_worse_is_told_with_the_phase_that_did() -> None:
+    site = Site()
+    site.pass_time(240, of(140))
+    site.pass_time(60, of(330))
+    assert told() == ["opened", "worse"]
+    sentences = Notice.objects.order_by("pk").last().message["sentences"]  # type: ignore[union-attr]
+    assert "That points to the server that answers." in sentences
+    assert is_put_down_to_waiting(100, 330)
+
+
+def test_what_it_was_like_before_is_known_however_many_runs_came_since(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(histories, "_MOST_PHASE_RUNS", 100)
+    site = Site()
+    site.pass_time(600, of(140))
+    assert Run.objects.filter(scheduled_for__gt=site.began).count() > 3 * 100
+    site.pass_time(60, of(330))
+    assert told() == ["opened", "worse"]
+    assert is_put_down_to_waiting(100, 330)
