@@ -24,6 +24,7 @@ from backend.alerts.reading import Due, due, remember
 from backend.alerts.rules_of import rules_for
 from backend.alerts.said_by_outages import Outage, heard_by, may_be_said, outages_told, unsaid
 from backend.alerts.seen_deep import Newest, deep_looks, new_in_light_runs, newest_of
+from backend.alerts.setbacks import set_right
 from backend.alerts.states import State
 from backend.alerts.turns import Turns
 from backend.instants import to_us
@@ -50,7 +51,7 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
     rows = due("alerts_scrutiny", now, limit)
     if not rows:
         return 0
-    memories: dict[int, Memory] = {row.monitor_id: json.loads(row.memory) for row in rows}
+    memories: dict[int, Memory] = {row.monitor_id: set_right(json.loads(row.memory), now) for row in rows}
     rules = rules_for(rows, kinds=[RuleKind.FINDING])
     newest = newest_of([row.monitor_id for row in rows], now)
     scrutinies = [
@@ -110,8 +111,7 @@ class Scrutiny:
         self.is_off = row.paused or not row.active
         self._is_another = memory.get("what", row.what) != row.what
         self._why_over = self._why_it_ends()
-        # What was found before was found at another address.
-        self._since_us = to_us(now) if self._is_another else int(memory.get("since_us", 0))
+        self._since = self._counts_since(memory.get("since"))
         self._basis = {
             "runs": {code: last.run_id.hex for code, last in sorted(newest.items()) if last.run_id},
             "rules": {str(rule.pk): rule.version for rule in rules},
@@ -126,7 +126,7 @@ class Scrutiny:
         """What the rules make of the deep runs of each region, and of outages that said the same."""
         before, self._minds, unsure = self._minds, {}, set()
         found: list[Change] = []
-        looks = {code: [look for look in mine if look.at_us > self._since_us] for code, mine in looks.items()}
+        looks = {code: [look for look in mine if self._counts(code, look.at_us)] for code, mine in looks.items()}
         for rule in self._rules:
             mind = _remembered(before.get(str(rule.pk)), rule.version)
             if self._why_over is not None:
@@ -141,15 +141,13 @@ class Scrutiny:
         return found
 
     def ask(self, news: Collection[str]) -> None:
-        """Asks for a deep run where there was none yet of this address, where one disagrees, where the certificate was
+        """Asks for a deep run where there was none yet that counts, where one disagrees, where the certificate was
         refused and is no more, and in regions whose light runs show what is new."""
         if self.is_off or self.row.kind != Kind.PROBE:
             # A page is seen whole with every run.
             return
-        unseen = [
-            code for code, last in self._newest.items() if last.run_id is None or last.taken_again or self._is_another
-        ]
-        look_deeper(self.row.monitor_id, {*unseen, *self._unsure, *news}, now=self._now)
+        again = [code for code, last in self._newest.items() if last.taken_again]
+        look_deeper(self.row.monitor_id, {*self._unseen, *again, *self._unsure, *news}, now=self._now)
 
     def memory(self) -> str:
         """What the next look goes on from."""
@@ -158,16 +156,34 @@ class Scrutiny:
             "minds": self._minds,
             "unsure": self._unsure,
             "what": self.row.what,
-            "since_us": self._since_us,
+            "since": self._since,
+            "looked_us": to_us(self._now),
         }
         return json.dumps(kept, separators=(",", ":"))
 
     @property
     def due_at(self) -> datetime:
-        is_anxious = self.row.kind == Kind.PROBE and (
-            bool(self._unsure) or any(last.run_id is None for last in self._newest.values())
-        )
+        is_anxious = self.row.kind == Kind.PROBE and (bool(self._unsure) or bool(self._unseen))
         return self._now + (ANXIOUS_LOOK if is_anxious and not self.is_off else LOOK_EVERY)
+
+    @property
+    def _unseen(self) -> list[str]:
+        """Regions without a deep run that counts."""
+        return [
+            code for code, last in self._newest.items() if last.at is None or not self._counts(code, to_us(last.at))
+        ]
+
+    def _counts_since(self, kept: Mapping[str, int] | None) -> dict[str, int]:
+        """Behind which instant deep runs count, by region: what was found at another address, or before nobody looked
+        for a time, may not be there any more."""
+        now_us = to_us(self._now)
+        if self._why_over is not None:
+            return dict.fromkeys(self._newest, now_us)
+        unknown_us = 0 if kept is None else now_us
+        return {code: (kept or {}).get(code, unknown_us) for code in self._newest}
+
+    def _counts(self, code: str, at_us: int) -> bool:
+        return code in self._since and at_us > self._since[code]
 
     def _why_it_ends(self) -> Resolution | None:
         """Why nothing that was told holds any longer. What has no regions is not known to be in order either."""

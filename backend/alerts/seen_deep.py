@@ -40,7 +40,7 @@ ORDER BY run_id, position
 """
 # What a deep run found that was refused for the certificate may be mended where one was measured since.
 _NEWEST = f"""
-SELECT s.monitor_id, r.code, deep.run_id, deep.outcome = 'failed' AND EXISTS (
+SELECT s.monitor_id, r.code, deep.run_id, deep.scheduled_for, deep.outcome = 'failed' AND EXISTS (
     SELECT FROM runs_run WHERE runs_run.monitor_id = s.monitor_id AND runs_run.region_id = s.region_id
         AND runs_run.scheduled_for > deep.scheduled_for AND runs_run.scheduled_for < %(until)s
         AND outcome = 'measured' AND {AT_HOME_SQL}
@@ -77,18 +77,19 @@ WHERE light.monitor_id = ANY(%(monitors)s::bigint[]) AND light.scheduled_for >= 
 
 
 class Newest(NamedTuple):
-    """The last deep run of a region; None where there is none. `taken_again`: it was refused, and one was measured
-    since."""
+    """The last deep run of a region, and its slot; None where there is none. `taken_again`: it was refused, and one was
+    measured since."""
 
     run_id: UUID | None
+    at: datetime | None
     taken_again: bool
 
 
 def newest_of(monitors: Iterable[int], now: datetime) -> dict[int, dict[str, Newest]]:
     """By monitor and region. One statement."""
     found: dict[int, dict[str, Newest]] = defaultdict(dict)
-    for monitor_id, code, run_id, taken_again in fetch(_NEWEST, _bounds(monitors, now)):
-        found[monitor_id][code] = Newest(run_id, bool(taken_again))
+    for monitor_id, code, run_id, at, taken_again in fetch(_NEWEST, _bounds(monitors, now)):
+        found[monitor_id][code] = Newest(run_id, at, bool(taken_again))
     return dict(found)
 
 

@@ -252,9 +252,6 @@ def test_a_paused_monitor_has_no_open_findings_and_is_asked_nothing(world: World
     look(world)
     assert told() == ["opened", "resolved"]
     assert asked() == []
-    Monitor.objects.update(paused=False)
-    look(world)
-    assert told() == ["opened", "resolved", "opened"]
 
 
 def test_a_changed_rule_begins_anew(world: World, bob: Member) -> None:
