@@ -11,7 +11,7 @@ from backend.analysis.attribution import Attribution, Cause, attribute
 from backend.analysis.events import Alert, Event
 from backend.sites.queries import deploys_between
 
-# What it was like before is read from so far back.
+# What it was like before tells the last day that was measured, however long nothing was since.
 _BEFORE_S = 86_400.0
 _CAUSES = {
     Cause.ORIGIN: "the server that answers",
@@ -27,20 +27,17 @@ _MOST_PHASES = 3
 
 
 def explained(event: Event, state: State, metric: str, history: StoredHistory) -> Standing:
-    """The standing of an alert, with all that is known of it. At most six statements."""
+    """The standing of an alert, with all that is known of it. At most seven statements."""
     alert = event.alert
-    why = _attribution(alert, event.at, metric, history)
-    first = alert.regions[0] if alert.regions else None
-    before = after = None
-    if first is not None:
-        before = history.typical_run(first, alert.change_at - _BEFORE_S, alert.change_from)
-        after = history.typical_run(first, max(alert.change_until, alert.level_since), event.at)
+    last = history.last_before(alert.regions, alert.change_at)
+    why = None if last is None else _attribution(alert, last, event.at, metric, history)
+    before, after = _runs(alert, last, event.at, history)
     return Standing(
         state=state,
         since_us=round(alert.change_at * 1e6),
         regions=alert.regions,
-        before=before.hex if before else "",
-        after=after.hex if after else "",
+        before=before,
+        after=after,
         facts={
             "metric": metric,
             "baseline": float(alert.baseline),
@@ -65,11 +62,21 @@ def explained(event: Event, state: State, metric: str, history: StoredHistory) -
     )
 
 
-def _attribution(alert: Alert, at: float, metric: str, history: StoredHistory) -> Attribution | None:
+def _runs(alert: Alert, last: float | None, at: float, history: StoredHistory) -> tuple[str, str]:
+    """A usual run of before and one of now, of the same region; empty where there is none."""
+    region = alert.regions[0]
+    after = history.typical_run(region, max(alert.change_until, alert.level_since), at)
+    before = None
+    if last is not None:
+        before = history.typical_run(region, last - _BEFORE_S, min(last, alert.change_from))
+    return before.hex if before else "", after.hex if after else ""
+
+
+def _attribution(alert: Alert, last: float, at: float, metric: str, history: StoredHistory) -> Attribution | None:
     change = alert.level - alert.baseline
     if not METRICS[metric].is_time or change == 0:
         return None
-    before, now = (alert.change_at - _BEFORE_S, alert.change_at), (alert.level_since, at)
+    before, now = (last - _BEFORE_S, last), (alert.level_since, at)
     phases = history.phases(alert.regions, before, now)
     return attribute(phases, change_at=alert.change_at, level_since=alert.level_since, change=change)
 

@@ -1,5 +1,8 @@
 """Why a site is slower, however long it has been so and whatever it was like meanwhile."""
 
+from datetime import timedelta
+from uuid import UUID
+
 import pytest
 
 from backend.alerts import histories
@@ -7,6 +10,7 @@ from backend.alerts.models import Member, Notice
 from backend.alerts.tests.slow_site import Site, Wait
 from backend.alerts.tests.world import only_incident, told
 from backend.runs.models import Run
+from backend.sites.models import Monitor
 
 pytestmark = pytest.mark.django_db
 
@@ -26,15 +30,18 @@ def is_put_down_to_waiting(before_ms: float, now_ms: float) -> bool:
     return phase["phase"] == "wait_ms" and said == [pytest.approx(ms, rel=0.1) for ms in (before_ms, now_ms)]
 
 
+def wait_ms_of(run: UUID | None) -> float:
+    assert run is not None
+    return (Run.objects.get(run_id=run).wait_us or 0) / 1000
+
+
 def test_what_is_left_of_a_slowdown_is_explained_by_the_runs_that_are_as_slow_now() -> None:
     site = Site()
     site.pass_time(120, of(900))
     assert is_put_down_to_waiting(100, 900)
     site.pass_time(60, of(160))
     assert is_put_down_to_waiting(100, 160)
-    shown = member().after_run
-    assert shown is not None
-    assert Run.objects.get(run_id=shown).wait_us == pytest.approx(160_000, rel=0.1)
+    assert wait_ms_of(member().after_run) == pytest.approx(160, rel=0.1)
 
 
 def test_what_became_much_worse_is_told_with_the_phase_that_did() -> None:
@@ -55,3 +62,18 @@ def test_what_it_was_like_before_is_known_however_many_runs_came_since(monkeypat
     site.pass_time(60, of(330))
     assert told() == ["opened", "worse"]
     assert is_put_down_to_waiting(100, 330)
+
+
+def test_what_became_slower_in_a_pause_is_explained_by_the_last_day_before() -> None:
+    site = Site()
+    site.pass_time(60, of(100))
+    Monitor.objects.update(paused=True)
+    site.look()
+    site.world.now += timedelta(days=2)
+    site.look()
+    Monitor.objects.update(paused=False)
+    site.look()
+    site.pass_time(60, of(180))
+    assert told() == ["opened"]
+    assert wait_ms_of(member().before_run) == pytest.approx(100, rel=0.1)
+    assert is_put_down_to_waiting(100, 180)
