@@ -183,6 +183,14 @@ def test_a_second_run_is_asked_for_at_once_where_the_first_found_something(world
     assert asked() == ["fra"], "one at a time"
 
 
+def test_a_second_run_is_asked_for_again_where_that_came_to_nothing(world: World) -> None:
+    probe(world, "iad")
+    probe(world, "fra", OVERFLOW)
+    PendingRun.objects.all().delete()
+    look(world)
+    assert asked() == ["fra"]
+
+
 def test_nothing_more_is_asked_for_where_the_runs_agree(world: World) -> None:
     for _ in range(2):
         for region in ("fra", "iad"):
