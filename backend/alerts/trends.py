@@ -73,10 +73,9 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
     looks = [TrendLook(row, memories[row.monitor_id], rules[row.monitor_id], batch, now) for row in rows]
     changes = [change for look in looks for change in look.changes()]
     apply_all(changes, now=now)
-    _look_why(changes, now)
     for look in looks:
         look_deeper(look.monitor_id, look.stepped, now=now)
-        _look_again(look, now)
+        _look_why(look, now)
     remember(
         "alerts_trend",
         [row.monitor_id for row in rows],
@@ -89,19 +88,11 @@ def watch_batch(now: datetime, limit: int = BATCH) -> int:
 _TURNS = Turns(table="alerts_trend", look=watch_batch, batch=BATCH, put_off=PUT_OFF)
 
 
-def _look_why(changes: Sequence[Change], now: datetime) -> None:
-    """Where something has just become slower, the site's probes look deeper."""
-    for change in changes:
-        opens = change.step is not None and change.step.before is State.OK and change.standing.state is not State.OK
-        if opens and change.monitor_id is not None:
-            for probe in probes_of_site(change.monitor_id):
-                look_deeper(probe, change.standing.regions, now=now)
-
-
-def _look_again(look: "TrendLook", now: datetime) -> None:
-    """Where a site is quick again, what its probes found while it was slow may be mended."""
-    for probe in probes_of_site(look.monitor_id) if look.recovered else ():
-        look_deeper(probe, look.recovered, now=now)
+def _look_why(look: "TrendLook", now: datetime) -> None:
+    """Where a site is slower its probes look deeper; where it is quick again, what they found may be mended."""
+    regions = look.slower | look.recovered
+    for probe in probes_of_site(look.monitor_id) if regions else ():
+        look_deeper(probe, regions, now=now)
 
 
 def _streams(rows: Sequence[Due], memories: dict[int, Memory], now: datetime) -> dict[int, list[Stream]]:
@@ -130,8 +121,8 @@ class _Eye(NamedTuple):
 class TrendLook:
     """One look at one monitor: made, then `changes` once, then `memory`.
 
-    `stepped` are the regions in which a phase of its probes has changed, though nothing need be slower; `recovered`,
-    after `changes`, those in which what was told of as slower is so no more.
+    `stepped` are the regions in which a phase of its probes has changed, though nothing need be slower. After `changes`
+    `slower` are those of which it was just told, and `recovered` those in which what was told is so no more.
     """
 
     def __init__(self, row: Due, memory: Memory, rules: Sequence[Rule], batch: Batch, now: datetime) -> None:
@@ -153,6 +144,7 @@ class TrendLook:
             for metric in dict.fromkeys(rule.params["metrics"])
             if measured_by(metric, row.kind)
         ]
+        self.slower: set[str] = set()
         self.recovered: set[str] = set()
         self._kept: dict[str, Any] = {}
         # By eye, how much slower it was when it was told last.
@@ -233,6 +225,7 @@ class TrendLook:
             heard = Step(TABLE[standing.state, standing.state].code, standing.state, standing, at_us)
         if heard:
             self._told[eye.key] = event.alert.level - event.alert.baseline
+            self.slower.update(standing.regions)
         if not heard and (track.told is None or standing.state is State.OK):
             return track, None
         if event.kind in (Kind.RESOLVED, Kind.WENT_AWAY):

@@ -343,3 +343,24 @@ def test_a_slowdown_that_no_region_measures_any_more_ends_and_is_told_again_wher
     Schedule.objects.bulk_create(kept)
     site.pass_time(120, slower)
     assert told() == ["opened", "resolved", "opened"]
+
+
+def test_why_it_is_slower_is_looked_for_when_a_rule_that_waits_tells_it() -> None:
+    site = Site()
+    Rule.objects.update(delay_s=3600)
+    site.pass_time(40, slower)
+    assert told() == []
+    PendingRun.objects.all().delete()
+    site.pass_time(60, slower)
+    assert told() == ["opened"]
+    assert diagnosed() == ["fra", "iad", "sin"]
+
+
+def test_why_further_regions_are_slower_is_looked_for_too() -> None:
+    site = Site()
+    site.pass_time(60, slower_in_sin)
+    assert only_incident().state == "degraded"
+    PendingRun.objects.all().delete()
+    site.pass_time(60, slower)
+    assert only_incident().state == "regressed"
+    assert diagnosed() == ["fra", "iad", "sin"]
