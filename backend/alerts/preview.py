@@ -13,10 +13,11 @@ from backend.alerts.blind_agents import blindnesses_told
 from backend.alerts.finding_hindsight import findings
 from backend.alerts.hindsight import Past, Tried, Turn, certificates, silences, silent_regions, slower_cdns, turn_of
 from backend.alerts.incidents import JOIN
+from backend.alerts.judgement.findings import told_by
 from backend.alerts.judgement.monitors import MonitorJudge, RuleSpec, Subject, applies
 from backend.alerts.judgement.samples import Sample
 from backend.alerts.metrics import measured_by
-from backend.alerts.parameters import checked
+from backend.alerts.parameters import checked, finding_limit
 from backend.alerts.previewed import Preview
 from backend.alerts.reading import SAMPLE_SQL, sample_of
 from backend.alerts.recurring import is_on_time, rhythm
@@ -32,6 +33,8 @@ from backend.sites.queries import deploys_between
 PERIOD = timedelta(days=14)
 # As many as a page can wait for: reading and judging them takes two to three seconds.
 MAX_RUNS = 60_000
+# Of page loads all that each found is read and judged.
+MAX_PAGE_LOOKS = 10_000
 MAX_MONITORS = 50
 MAX_MOMENTS = 20
 
@@ -90,12 +93,17 @@ def _past(
     """Two weeks, or as much as there is time to look at."""
     if spec.kind == "agent":
         monitors = _closest_watched(monitors, regions.values())
-    a_second = sum((len(monitor.regions) or len(regions)) / monitor.interval_s for monitor in monitors)
-    # Of certificates and deep probes there are a few runs a day to look at, however many there are.
-    is_too_much = a_second > 0 and spec.kind not in ("certificate", "finding")
-    period = min(PERIOD, timedelta(seconds=MAX_RUNS / a_second)) if is_too_much else PERIOD
+    often = [monitor for monitor in monitors if _is_looked_at_often(spec, monitor)]
+    a_second = sum((len(monitor.regions) or len(regions)) / monitor.interval_s for monitor in often)
+    most = MAX_PAGE_LOOKS if spec.kind == "finding" else MAX_RUNS
+    period = min(PERIOD, timedelta(seconds=most / a_second)) if a_second else PERIOD
     blind = blindnesses_told(organisation, spec.kind, until - period, until)
     return Past(monitors=monitors, regions=regions, since=until - period, until=until, limit=2 * MAX_RUNS, blind=blind)
+
+
+def _is_looked_at_often(spec: RuleSpec, monitor: Monitor) -> bool:
+    """Of certificates and deep probes there are a few runs a day to look at, however many there are."""
+    return spec.kind != "certificate" and (spec.kind != "finding" or monitor.kind == "page")
 
 
 def _closest_watched(monitors: Sequence[Monitor], regions: Iterable[str]) -> list[Monitor]:
@@ -140,7 +148,8 @@ def _concerns(spec: RuleSpec, monitor: Monitor) -> bool:
     if spec.kind == "agent":
         return True
     if spec.kind == "finding":
-        return monitor.kind == "probe"
+        ids = finding_limit(spec.params).ids
+        return not ids or any(told_by(id) == monitor.kind for id in ids)
     return applies(spec, monitor.kind)
 
 
