@@ -359,6 +359,8 @@ def _put_member(incident: Incident, change: Change, *, correct: bool = False) ->
     )
     if is_new:
         member.since, member.ended_at = from_us(standing.since_us), None
+    if is_new or member.regions[:1] != list(standing.regions[:1]):
+        # Both runs are of the first region.
         member.before_run = UUID(standing.before) if standing.before else None
     member.state, member.regions, member.facts = standing.state, list(standing.regions), dict(standing.facts)
     member.after_run = UUID(standing.after) if standing.after else member.after_run

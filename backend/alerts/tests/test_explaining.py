@@ -7,7 +7,7 @@ import pytest
 
 from backend.alerts import histories
 from backend.alerts.models import Member, Notice
-from backend.alerts.tests.slow_site import Site, Wait
+from backend.alerts.tests.slow_site import Site, Wait, slower_in_sin
 from backend.alerts.tests.world import only_incident, told
 from backend.runs.models import Run
 from backend.sites.models import Monitor
@@ -77,3 +77,12 @@ def test_what_became_slower_in_a_pause_is_explained_by_the_last_day_before() -> 
     assert told() == ["opened"]
     assert wait_ms_of(member().before_run) == pytest.approx(100, rel=0.1)
     assert is_put_down_to_waiting(100, 180)
+
+
+def test_the_runs_before_and_after_are_of_one_region_also_where_further_ones_follow() -> None:
+    site = Site()
+    site.pass_time(60, slower_in_sin)
+    site.pass_time(60, of(200))
+    assert member().regions == ["fra", "iad", "sin"]
+    shown = [member().before_run, member().after_run]
+    assert [Run.objects.get(run_id=run).region_id for run in shown if run] == [site.world.regions[0].pk] * 2

@@ -3,7 +3,8 @@
 import pytest
 
 from backend.alerts.models import Notice, Rule
-from backend.alerts.tests.world import MINUTE, make_rule, make_world, put_run, told
+from backend.alerts.stories import going_on, story_of
+from backend.alerts.tests.world import MINUTE, make_rule, make_world, only_incident, put_run, told
 from backend.alerts.wording import clock
 from backend.runs.models import Schedule
 from backend.sites.models import Deploy, Monitor, Site, SiteStatus
@@ -75,3 +76,19 @@ def test_of_two_sites_that_are_down_each_is_told_by_what_was_seen_of_it() -> Non
     assert shop["title"].startswith("Shop is down")
     assert blog_told["title"] == "Blog is down in Fra: The name is not known"
     assert [len(message["data"]["members"]) for message in (shop, blog_told)] == [1, 1]
+
+
+def test_runs_of_two_regions_are_not_held_against_each_other_where_the_first_is_well_again() -> None:
+    world = make_world("fra", "sin", rules=["budget"])
+    rule = Rule.objects.get()
+    rule.params |= {"metric": "ttfb_ms", "limit": 600, "of_last": 1, "regions": 1}
+    rule.save()
+    for fra_ms, sin_ms in [(100, 500), (800, 500), (800, 900), (100, 900)]:
+        for place, ttfb_ms in zip(world.regions, (fra_ms, sin_ms), strict=True):
+            put_run(world.monitor, place, world.now + MINUTE / 2, ".", ttfb_us=1000 * ttfb_ms, wait_us=900 * ttfb_ms)
+        world.now += MINUTE
+        world.judge()
+    assert told() == ["opened"]
+    account = story_of(only_incident(), going_on(only_incident())).accounts[0]
+    assert account.regions == ("Sin",)
+    assert any("took 400 ms longer than the last one within it" in one for one in account.facts["sentences"])
