@@ -34,7 +34,7 @@ _OF = """
 """
 _CERTIFICATES = """
 WITH chosen AS (
-    SELECT monitor.id AS monitor_id, step.at, run.run_id, run.scheduled_for
+    SELECT monitor.id AS monitor_id, region.id AS region_id, step.at, run.run_id, run.scheduled_for
     FROM unnest(%(monitors)s::bigint[]) AS monitor (id), unnest(%(regions)s::bigint[]) AS region (id),
         generate_series(%(since)s::timestamptz, %(until)s::timestamptz, %(look)s) AS step (at), LATERAL (
             SELECT run_id, scheduled_for FROM runs_run
@@ -43,7 +43,7 @@ WITH chosen AS (
             ORDER BY scheduled_for DESC LIMIT 1
         ) run
 )
-SELECT chosen.monitor_id, chosen.at, seen.run_id, seen.host, seen.certificate_not_before,
+SELECT chosen.monitor_id, chosen.at, chosen.region_id, seen.run_id, seen.host, seen.certificate_not_before,
     seen.certificate_not_after
 FROM chosen JOIN runs_connection seen USING (run_id, scheduled_for)
 WHERE seen.certificate_not_after IS NOT NULL AND seen.scheduled_for >= %(since)s AND seen.scheduled_for < %(until)s
@@ -60,6 +60,8 @@ WHERE {_OF} AND (missed_reason IS NULL OR missed_reason = '{MissedReason.NO_AGEN
 ORDER BY region_id, scheduled_for LIMIT %(limit)s
 """
 _PAIRS = f"SELECT count(*) FROM runs_run WHERE {_OF} AND outcome = 'measured'"
+# What regions were shown, by their codes.
+_ByRegion = dict[str, list[Shown]]
 # What a slot was missed for when nobody could have measured it.
 _EXCUSES = (MissedReason.NO_AGENT, MissedReason.SERVICE_DOWN)
 # After so many intervals without a slot nothing was to be measured: a pause.
@@ -114,21 +116,22 @@ def turn_of(heard: Heard, monitor: Monitor) -> Turn | None:
 def certificates(spec: RuleSpec, past: Past) -> Tried:
     """Out of one run a region every few hours. One statement."""
     rows = fetch(_CERTIFICATES, past.parameters() | {"look": _LOOK})
-    seen: dict[int, dict[datetime, list[Shown]]] = defaultdict(lambda: defaultdict(list))
-    for monitor_id, at, *shown in rows:
-        seen[monitor_id][at].append(Shown(*shown))
+    seen: dict[int, dict[datetime, _ByRegion]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    for monitor_id, at, region_id, *shown in rows:
+        seen[monitor_id][at][past.regions[region_id]].append(Shown(*shown))
     turns = [turn for monitor in past.monitors for turn in _ending(spec, monitor, seen[monitor.pk], past)]
-    return Tried(turns=turns, runs=len({row[2] for row in rows}))
+    return Tried(turns=turns, runs=len({row[3] for row in rows}))
 
 
-def _ending(spec: RuleSpec, monitor: Monitor, seen: Mapping[datetime, Sequence[Shown]], past: Past) -> Iterator[Turn]:
+def _ending(spec: RuleSpec, monitor: Monitor, seen: Mapping[datetime, _ByRegion], past: Past) -> Iterator[Turn]:
     judge, host = _judge(spec, monitor, past.since), urlsplit(monitor.url).hostname
     at = past.since
     while at < past.until:
-        shown = ends_first(seen.get(at, ()), kind=monitor.kind, host=host)
-        if shown is not None:
-            for evaluator in judge.certificates():
-                evaluator.show("", Reading.of(shown, at_us=to_us(at)))
+        for code, mine in seen.get(at, {}).items():
+            shown = ends_first(mine, kind=monitor.kind, host=host)
+            if shown is not None:
+                for evaluator in judge.certificates():
+                    evaluator.show(code, Reading.of(shown, at_us=to_us(at)))
         at = min(at + _LOOK, past.until)
         yield from _turns(judge.look(to_us(at)), monitor)
 

@@ -29,9 +29,10 @@ def show(
     *ends: tuple[str, timedelta],
     monitor: Monitor | None = None,
     lifetime: timedelta | None = None,
+    place: int = 0,
 ) -> None:
-    """A run that saw these hosts' certificates, which end so long after now."""
-    run = put_run(monitor or world.monitor, world.regions[0], at, ".")
+    """A run of a region that saw these hosts' certificates, which end so long after now."""
+    run = put_run(monitor or world.monitor, world.regions[place], at, ".")
     Connection.objects.bulk_create(
         Connection(
             run_id=run.run_id,
@@ -68,6 +69,16 @@ def test_a_certificate_that_was_renewed_late_would_have_told_once() -> None:
     assert abs(found.moments[0] - (world.now - 3 * DAY)) <= timedelta(hours=7)
     assert tried(world, "certificate", warn_days=8, critical_days=2).alerts == 0
     assert tried(world, "certificate", warn_days=12, delay_s=5 * 86_400).alerts == 0
+
+
+def test_a_certificate_that_one_region_alone_is_still_shown_would_have_told() -> None:
+    world = make_world("fra", "iad")
+    host = world.monitor.url.split("/")[2]
+    for days in range(6, 0, -1):
+        show(world, world.now - days * DAY, (host, DAY))
+        show(world, world.now - days * DAY + MINUTE, (host, 90 * DAY), place=1)
+    found = tried(world, "certificate")
+    assert (found.alerts, found.runs) == (1, 12)
 
 
 def test_certificates_of_others_are_not_the_sites_to_renew() -> None:
