@@ -76,7 +76,8 @@ class Detector:
 
     def observe(self, at: float, region: str, value: float | None) -> list[Event]:
         """Takes in a sample, in order of time; None is a failed check. Raises ValueError for what is not finite."""
-        if at >= self._fit_at:
+        # A model is made for a day at most: what is further ahead was so for a clock that has been set back since.
+        if not at < self._fit_at <= at + DAY_S:
             self._refit(at)
         stream = self._streams.get(region)
         if value is None or stream is None:

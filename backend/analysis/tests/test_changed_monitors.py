@@ -143,3 +143,19 @@ def test_hours_without_any_run_make_no_region_silent() -> None:
         if detector.alert and at > START + SLOWER_AT + 3 * HOUR_S:
             assert detector.alert.regions == ("region-1", NEW)
     assert detector.alert is not None
+
+
+def test_a_region_that_is_added_after_a_clock_that_was_ahead_was_set_back_is_judged() -> None:
+    """While it was ahead, the model was made for a day that is long to come."""
+    set_back_at = 9 * DAY_S
+    samples = simulate(World(cv=0.03, regions=3, days=13), 1, [Step(at=12 * DAY_S, factor=1.5, regions=[NEW])])
+    samples[NEW] = since(samples[NEW], set_back_at)
+    detector = Detector(SETTINGS, Recorded(samples))
+    events = []
+    is_ahead = True
+    for at, region, value in in_order(samples):
+        if at >= START + set_back_at and is_ahead:
+            detector.observe(at + 60 * DAY_S, region, value)
+            is_ahead = False
+        events += detector.observe(at, region, value)
+    assert [event.alert.regions for event in events if event.kind is Kind.OPENED] == [(NEW,)]
