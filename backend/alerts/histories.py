@@ -28,7 +28,13 @@ FROM runs_run run WHERE run.monitor_id = %(monitor)s AND run.region_id = ANY(%(r
 """
 _SAMPLES = "SELECT run.region_id, {at}, run.{column} {of} AND run.{column} IS NOT NULL ORDER BY 1, 2"
 _PHASES = "SELECT run.region_id, {at}, {columns} {of} ORDER BY run.scheduled_for DESC LIMIT {limit}"
-_LAST = "SELECT {at} {of} AND run.scheduled_for < %(until)s ORDER BY run.scheduled_for DESC LIMIT 1"
+# Region by region, each by the end of its index: runs of a month would be read and sorted else.
+_LAST = """
+SELECT max({at}) FROM unnest(%(regions)s::bigint[]) AS region (id), LATERAL (
+    SELECT run.scheduled_for {of} AND run.region_id = region.id AND run.scheduled_for < %(until)s
+    ORDER BY run.scheduled_for DESC LIMIT 1
+) run
+"""
 _TYPICAL = """
 WITH mine AS (SELECT run.run_id, run.{column} AS value {of} AND run.{column} IS NOT NULL)
 SELECT run_id FROM mine
@@ -95,8 +101,8 @@ class StoredHistory:
 
     def last_before(self, codes: Sequence[str], at: float) -> float | None:
         """When regions were measured last before an instant. One statement."""
-        rows = fetch(_LAST.format(at=_AT, of=_OF), self._between(0, at, codes))
-        return rows[0][0] if rows else None
+        ((last,),) = fetch(_LAST.format(at=_AT, of=_OF), self._between(0, at, codes))
+        return None if last is None else float(last)
 
     def typical_run(self, code: str, since: float, until: float) -> UUID | None:
         """The run of a region in the middle of its own: regions differ by more than changes do. One statement."""
