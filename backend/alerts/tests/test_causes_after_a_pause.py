@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from backend.alerts.models import Incident, Rule
+from backend.alerts.models import Incident, Rule, Scrutiny
 from backend.alerts.tests.test_scrutiny import EXPIRED, OVERFLOW, asked, look, probe
 from backend.alerts.tests.world import World, make_world, told
 from backend.runs.models import PendingRun, Schedule
@@ -98,3 +98,20 @@ def test_a_cause_is_found_although_the_clock_was_ahead_when_the_address_was_chan
     for _ in range(2):
         probe(world, "fra", EXPIRED)
     assert told() == ["opened"]
+
+
+def test_where_a_run_is_awaited_it_is_looked_within_seconds_and_else_within_a_minute() -> None:
+    world = found_twice(OVERFLOW)
+    assert looks_in_s(world) == 60
+    probe(world, "fra")
+    assert looks_in_s(world) == 10, "one run more would tell whether it is mended"
+    Monitor.objects.update(paused=True)
+    look(world)
+    assert looks_in_s(world) == 60
+    Monitor.objects.update(paused=False)
+    look(world)
+    assert looks_in_s(world) == 10, "nobody knows yet"
+
+
+def looks_in_s(world: World) -> float:
+    return (Scrutiny.objects.get().due_at - world.now).total_seconds()
