@@ -5,7 +5,7 @@ of a monitor, and now and then what is normal is learned anew from nine days of 
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from math import inf
@@ -49,6 +49,8 @@ PUT_OFF = timedelta(minutes=10)
 MAX_LAG = timedelta(days=1)
 # What has become so many times as much as was told is told again.
 _MUCH_WORSE = 2
+# What has moved by such a part of itself is written anew in its incident.
+_NOT_AS_WRITTEN = 0.2
 _RESOLUTIONS = {
     Kind.RESOLVED: Resolution.RECOVERED,
     Kind.WENT_AWAY: Resolution.WENT_AWAY,
@@ -147,8 +149,9 @@ class TrendLook:
         self.slower: set[str] = set()
         self.recovered: set[str] = set()
         self._kept: dict[str, Any] = {}
-        # By eye, how much slower it was when it was told last.
+        # By eye, how much slower it was when it was told last, and when its incident was written anew.
         self._told: dict[str, float] = dict(memory.get("told", {}))
+        self._written: dict[str, float] = dict(memory.get("written", {}))
         self._site = Site(pk=row.site_id, organisation_id=row.organisation_id)
         self._steps = PhaseSteps({} if self._is_off or self._is_another else self._memory.get("steps", {}))
         self._steps.keep({stream.region for stream in self._streams})
@@ -163,7 +166,8 @@ class TrendLook:
         kept = {
             "mark": max(self._end_us - 1, mark_of(self._memory, self._now) or 0),
             "eyes": self._kept,
-            "told": {eye.key: self._told[eye.key] for eye in self._eyes if eye.key in self._told},
+            "told": self._of_eyes(self._told),
+            "written": self._of_eyes(self._written),
             # Of a monitor that rests nobody has begun to learn anew.
             "what": self._memory.get("what", self._row.how) if self._is_at_rest else self._row.how,
             "steps": self._steps.memory(),
@@ -205,8 +209,9 @@ class TrendLook:
             track, change = self._hear(event, eye, track, history)
             if change:
                 yield change
-        if detector.alert and self._has_waited(track, eye.rule):
-            event = Event(kind=Kind.OPENED, at=self._now.timestamp(), alert=detector.alert)
+        kind = detector.alert and self._unsaid(detector.alert, eye, track)
+        if detector.alert and kind:
+            event = Event(kind=kind, at=self._now.timestamp(), alert=detector.alert)
             track, change = self._hear(event, eye, track, history)
             if change:
                 yield change
@@ -224,10 +229,11 @@ class TrendLook:
         if grows:
             heard = Step(TABLE[standing.state, standing.state].code, standing.state, standing, at_us)
         if heard:
-            self._told[eye.key] = event.alert.level - event.alert.baseline
+            self._told[eye.key] = _slower(event.alert)
             self.slower.update(standing.regions)
         if not heard and (track.told is None or standing.state is State.OK):
             return track, None
+        self._written[eye.key] = _slower(event.alert)
         if event.kind in (Kind.RESOLVED, Kind.WENT_AWAY):
             self.recovered.update(event.alert.regions)
         return track, Change(
@@ -244,18 +250,28 @@ class TrendLook:
 
     def _is_much_worse(self, event: Event, eye: _Eye) -> bool:
         """Whether what was told has become much more of the same."""
-        slower = event.alert.level - event.alert.baseline
-        return event.kind is Kind.WORSENED and slower >= _MUCH_WORSE * self._told.get(eye.key, inf)
+        return event.kind is Kind.WORSENED and _slower(event.alert) >= _MUCH_WORSE * self._told.get(eye.key, inf)
 
     def _is_idle(self, metric: str, kept: Memory, track: Track) -> bool:
         """Whether nothing has come and nothing is awaited: to wake a detector takes five milliseconds."""
         asked = self._is_another or metric in self._memory.get("accept", ())
         return bool(kept) and track == Track() and not (self._samples or asked or kept["detector"].get("episode"))
 
-    def _has_waited(self, track: Track, rule: Rule) -> bool:
-        """Whether what nobody was told of has lasted as long as the rule waits: no event says that it just goes on."""
-        is_held_back = track.state is not State.OK and track.told is None
-        return is_held_back and to_us(self._now) - track.since_us >= rule.delay_s * 1_000_000
+    def _unsaid(self, alert: Alert, eye: _Eye, track: Track) -> Kind | None:
+        """What no event says: that it just goes on, for as long as the rule waits, or grows or shrinks little by little
+        until it is no more what was told."""
+        if track.state is State.OK:
+            return None
+        if track.told is None:
+            has_waited = to_us(self._now) - track.since_us >= eye.rule.delay_s * 1_000_000
+            return Kind.OPENED if has_waited else None
+        slower, written = _slower(alert), self._written.get(eye.key, 0.0)
+        if abs(slower - written) < _NOT_AS_WRITTEN * abs(slower):
+            return None
+        return Kind.WORSENED if slower > written else Kind.EASED
+
+    def _of_eyes(self, figures: Mapping[str, float]) -> dict[str, float]:
+        return {eye.key: figures[eye.key] for eye in self._eyes if eye.key in figures}
 
     def _past(self, eye: _Eye) -> StoredHistory:
         regions = {stream.region_id: stream.region for stream in self._streams}
@@ -308,6 +324,11 @@ class TrendLook:
             metric=eye.metric,
             resolution=resolution,
         )
+
+
+def _slower(alert: Alert) -> float:
+    """By how much, in the metric's unit."""
+    return alert.level - alert.baseline
 
 
 def to_us_of(at: float) -> int:
