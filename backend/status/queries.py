@@ -81,7 +81,7 @@ def status_page(organisation: Organisation, public_id: UUID) -> StatusPage | Non
 
 
 def public_page(slug: str, *, now: datetime) -> PublicPage | None:
-    """What guests see at an address; None where there is no page. Ten statements."""
+    """What guests see at an address; None where there is no page. Eleven statements."""
     page = StatusPage.objects.select_related("organisation").filter(slug=slug).first()
     if page is None:
         return None

@@ -23,7 +23,7 @@ _WATCHING = (Kind.PROBE.value, Kind.PAGE.value)
 
 def seen_of(organisation: Organisation, sites: Iterable[Site], since: datetime, until: datetime) -> Mapping[int, Seen]:
     """By the keys of the organisation's sites, each is there. Nothing is told of before `since` or after `until`, which
-    is not in the future. Four statements."""
+    is not in the future. Five statements."""
     keys = [site.pk for site in sites]
     monitors = _monitors(organisation, keys)
     told = told_by(monitors, since, until)

@@ -168,7 +168,7 @@ def test_many_sites_take_as_many_statements_as_one(
         Site.objects.create(organisation=organisation, name=f"Site {n}", url=f"https://{n}.example/") for n in range(3)
     ]
     measured(world, 0)
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):
         found = seen_of(organisation, [world.fleet.site, *others], SINCE, UNTIL)
 
     assert {site: bool(one.measured) for site, one in found.items()} == {

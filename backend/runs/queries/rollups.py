@@ -43,7 +43,7 @@ def long_series(monitor: Monitor, wanted: Wanted) -> list[RegionSeries]:
     points: dict[int, list[SeriesPoint]] = defaultdict(list)
     for region_id, point in reversed(_rolled_up(monitor, wanted, width)):
         points[region_id].append(point)
-    newer = replace(wanted, since=max(_next_begin(wanted.since, width), _rolled_up_until(width)))
+    newer = replace(wanted, since=max(_next_begin(wanted.since, width), rolled_up_until(width)))
     for region_id, found in points_of_runs(monitor, newer, width).items():
         points[region_id].extend(found)
     return by_region(monitor, points)
@@ -61,7 +61,7 @@ def _rolled_up(monitor: Monitor, wanted: Wanted, width: timedelta) -> list[tuple
     return [(region_id, _point(row, wanted.quantile)) for region_id, *row in columns[: _MAX_SKETCHES // len(sketches)]]
 
 
-def _rolled_up_until(width: timedelta) -> datetime:
+def rolled_up_until(width: timedelta) -> datetime:
     """Everything before it is rolled up, of all monitors."""
     newest: datetime | None = Rollup.objects.filter(width_s=width // _SECOND).aggregate(newest=Max("at"))["newest"]
     return EPOCH if newest is None else newest + width

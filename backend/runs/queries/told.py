@@ -2,26 +2,29 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from backend.analysis.spans import Spans
 from backend.instants import to_us
+from backend.runs.queries.rollups import rolled_up_until
 from backend.runs.sql import array, fetch
+from backend.sites.models import MAX_INTERVAL_S
 
+_HOUR = timedelta(hours=1)
+# No run holds for longer.
+_LONGEST = timedelta(seconds=MAX_INTERVAL_S)
 # What a run says holds for its hour, and where monitors run less often until the next is due.
 _TOLD = """
-WITH rolled_up AS (
-    SELECT coalesce(max(at) + interval '1 hour', '-infinity') AS until FROM runs_rollup WHERE width_s = 3600
-), hour AS (
+WITH hour AS (
     SELECT monitor_id, at, measured > 0 AS answered, failed > 0 AS failed FROM runs_rollup
     WHERE monitor_id = ANY(%(monitors)s::bigint[]) AND width_s = 3600
-        AND at > %(since)s - interval '1 day' AND at < %(until)s
+        AND at > %(before)s AND at < %(until)s
     UNION ALL
     SELECT monitor_id, date_trunc('hour', scheduled_for, 'UTC'), outcome = 'measured', outcome = 'failed'
-    FROM runs_run, rolled_up
+    FROM runs_run
     WHERE monitor_id = ANY(%(monitors)s::bigint[]) AND trigger = 'schedule'
-        AND scheduled_for >= greatest(rolled_up.until, %(since)s - interval '1 day') AND scheduled_for < %(until)s
+        AND scheduled_for >= %(newer)s AND scheduled_for < %(until)s
     GROUP BY 1, 2, 3, 4
 ), stretch AS (
     SELECT hour.*, tstzrange(at, at + greatest(interval '1 hour', monitor.interval_s * interval '1 second')) AS held
@@ -42,9 +45,11 @@ class Told:
 
 
 def told_by(monitors: Collection[int], since: datetime, until: datetime) -> Mapping[int, Told]:
-    """By monitor; of those that are not there nothing was told. It may reach beyond the time that is asked for. One
-    statement."""
-    rows = fetch(_TOLD, {"monitors": array(monitors), "since": since, "until": until})
+    """By monitor; of those that are not there nothing was told. It may reach beyond the time that is asked for. Two
+    statements: of runs that are rolled up no partition is looked into."""
+    before = since - _LONGEST
+    newer = max(before, rolled_up_until(_HOUR))
+    rows = fetch(_TOLD, {"monitors": array(monitors), "before": before, "newer": newer, "until": until})
     return {monitor: Told(answered=_spans(answered), failed=_spans(failed)) for monitor, answered, failed in rows}
 
 
