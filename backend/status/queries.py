@@ -91,27 +91,28 @@ def public_page(slug: str, *, now: datetime) -> PublicPage | None:
     return PublicPage(
         title=page.title,
         at=now,
-        sites=tuple(_public(site, seen[site.pk], site.pk in heard_of, now) for site in sites),
+        sites=tuple(_public(site, seen[site.pk], heard_of.get(site.pk), now) for site in sites),
         planned=_planned(page.organisation, sites, now),
     )
 
 
-def _public(site: Site, seen: Seen, is_heard_of: bool, now: datetime) -> PublicSite:
-    condition, since = _condition(seen, is_heard_of, now)
+def _public(site: Site, seen: Seen, was_reached: bool | None, now: datetime) -> PublicSite:
+    condition, since = _condition(seen, was_reached, now)
     return PublicSite(public_id=site.public_id, name=site.name, condition=condition, since=since, seen=seen)
 
 
-def _condition(seen: Seen, is_heard_of: bool, now: datetime) -> tuple[Condition, datetime | None]:
-    """What is planned explains what is down; of what nobody measures nothing is known, whatever it was before."""
+def _condition(seen: Seen, was_reached: bool | None, now: datetime) -> tuple[Condition, datetime | None]:
+    """What is planned explains what is down; of what nobody measures (None) nothing is known, whatever it was before.
+    Where all runs fail and the judge is sure of no outage, it may as well be the agents' fault."""
     if since := _going_on(seen.planned, now):
         return Condition.MAINTENANCE, since
-    if not is_heard_of:
+    if was_reached is None:
         return Condition.UNKNOWN, None
     if since := _going_on(seen.down, now):
         return Condition.DOWN, since
     if since := _going_on(seen.partly, now):
         return Condition.PARTLY, since
-    return Condition.UP, None
+    return (Condition.UP if was_reached else Condition.UNKNOWN), None
 
 
 def _going_on(spans: Spans, now: datetime) -> datetime | None:

@@ -166,6 +166,40 @@ def test_of_a_site_that_nobody_measures_now_nothing_is_said(world: World) -> Non
     assert seen(world, NOW + 8 * MINUTE).condition is Condition.UNKNOWN
 
 
+def test_of_a_site_that_is_measured_no_more_nothing_is_said_whatever_was_seen_last(world: World) -> None:
+    Monitor.objects.update(paused=True)
+
+    assert seen(world).condition is Condition.UNKNOWN
+
+
+def test_what_compares_a_site_says_nothing_of_whether_it_can_be_reached(world: World) -> None:
+    Monitor.objects.update(kind="pair", pair={"url": "https://origin.example/", "address": None})
+
+    assert seen(world).condition is Condition.UNKNOWN
+
+
+def test_a_site_that_failed_once_is_up(world: World) -> None:
+    put_run(world.monitor, world.regions[0], NOW, "x")
+
+    assert seen(world).condition is Condition.UP
+
+
+def test_runs_that_fail_without_an_outage_do_not_say_that_it_is_up(world: World) -> None:
+    for region in world.regions:
+        put_run(world.monitor, region, NOW + 8 * MINUTE, "x")
+
+    assert seen(world, NOW + 9 * MINUTE).condition is Condition.UNKNOWN
+    outage(world, ago=-5 * MINUTE, lasted=None)
+    assert seen(world, NOW + 9 * MINUTE).condition is Condition.DOWN
+
+
+def test_a_test_of_a_site_says_nothing_of_how_it_is_measured(world: World) -> None:
+    seen(world)
+    put_run(world.monitor, world.regions[0], NOW + 8 * MINUTE, ".", trigger="test")
+
+    assert seen(world, NOW + 8 * MINUTE).condition is Condition.UNKNOWN
+
+
 def test_what_failed_by_a_fault_of_ours_says_nothing(world: World) -> None:
     seen(world)
     put_run(world.monitor, world.regions[0], NOW + 7 * MINUTE, "o")
