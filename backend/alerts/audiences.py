@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from django.db.models import QuerySet
+from django.db.models import Q
 
+from backend.alerts.holding import SPARED
 from backend.alerts.message import BAD, OVER
 from backend.alerts.models import Channel, Delivery, DeliveryState, Incident, Member, Notice
 
@@ -27,16 +28,14 @@ def notifies(members: Sequence[Member]) -> bool:
 def who_knows(incident: Incident) -> list[Channel]:
     """The channels that heard something, or are about to, and not that it is over."""
     turns = Notice.objects.filter(about=incident.public_id, message__event__in=[*BAD, *OVER])
-    last = dict(_sent(turns).order_by("notice__sequence").values_list("channel", "notice__message__event"))
+    sent = Delivery.objects.filter(notice__in=turns).exclude(state=DeliveryState.DROPPED)
+    last = dict(sent.order_by("notice__sequence").values_list("channel", "notice__message__event"))
     return list(Channel.objects.filter(pk__in=[pk for pk, event in last.items() if event not in OVER]))
 
 
-def who_heard(incident: Incident) -> set[int]:
-    """The keys of the channels that ever heard something bad of it, or are about to."""
-    return set(
-        _sent(Notice.objects.filter(about=incident.public_id, message__event__in=BAD)).values_list("channel", flat=True)
-    )
-
-
-def _sent(notices: "QuerySet[Notice]") -> "QuerySet[Delivery]":
-    return Delivery.objects.filter(notice__in=notices).exclude(state=DeliveryState.DROPPED)
+def who_hears(incident: Incident) -> set[int]:
+    """The keys of the channels that ever heard something bad of it, are about to, or hear of nothing that is over or
+    acknowledged by then."""
+    bad = Delivery.objects.filter(notice__about=incident.public_id, notice__message__event__in=BAD)
+    heard = bad.filter(~Q(state=DeliveryState.DROPPED) | Q(answer__in=SPARED))
+    return set(heard.values_list("channel", flat=True))

@@ -4,12 +4,12 @@ Nobody is left without a word: whoever is to hear of it has heard of that outage
 when it is over is told then.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from django.db.models import Q
 
-from backend.alerts.audiences import channels_of, who_heard
+from backend.alerts.audiences import channels_of, who_hears
 from backend.alerts.models import Cause, Incident, Member, RuleKind
 from backend.alerts.silences import silence_of
 from backend.alerts.states import State
@@ -30,11 +30,10 @@ def explains(incident: Incident, members: Sequence[Member], *, now: datetime) ->
     """Whether something that its site relies on is down, or may yet turn out to be."""
     if incident.site_id is None or incident.cause not in _CAUSES:
         return False
-    relied_on = list(Site.objects.filter(relied_on_by=incident.site_id).values_list("pk", flat=True))
+    relied_on = _relied_on({incident.site_id})
     if not relied_on:
         return False
-    may_follow = not incident.told and now - incident.opened_at < WAIT
-    return may_follow or _is_down(relied_on, incident, members, now)
+    return _may_follow(incident, members, now) or _is_down(relied_on, incident, members, now)
 
 
 def put_off(incident: Incident, now: datetime) -> None:
@@ -42,14 +41,35 @@ def put_off(incident: Incident, now: datetime) -> None:
     incident.ask_again_at = now + _AGAIN
 
 
-def _is_down(relied_on: Sequence[int], incident: Incident, members: Sequence[Member], now: datetime) -> bool:
-    """Whether one of them is, or was a moment ago, where this is seen, and everybody knows who is to know of this. That
-    some of its runs fail is no outage."""
-    holds = Q(ended_at=None) | Q(ended_at__gt=now - AFTER)
-    down = Member.objects.filter(holds, kind=RuleKind.AVAILABILITY, incident__site__in=relied_on)
-    outages = [one for one in down.select_related("incident") if _covers(one, members)]
-    channels = {channel.pk for channel in channels_of(incident, members)} if outages else set()
-    return any(_is_known(outage.incident, channels, now) for outage in outages)
+def is_put_off(now: datetime) -> Q:
+    """Of incidents those that were put off, and the moment is not over; no moment ends later, unless the clock was
+    set back."""
+    return Q(ask_again_at__gt=now, ask_again_at__lte=now + _AGAIN)
+
+
+def _relied_on(sites: Collection[int]) -> set[int]:
+    return set(Site.objects.filter(relied_on_by__in=sites).values_list("pk", flat=True))
+
+
+def _may_follow(incident: Incident, members: Sequence[Member], now: datetime) -> bool:
+    """Whether what nobody has heard of has just begun. What lies ahead is of before the clock was set back."""
+    return not incident.told and abs(now - min(member.since for member in members)) < WAIT
+
+
+def _is_down(relied_on: Collection[int], incident: Incident, members: Sequence[Member], now: datetime) -> bool:
+    """Whether one of them is, or was a moment ago, where this is seen, and everybody knows who is to know of this; or
+    what those in turn rely on that are. That some of its runs fail is no outage."""
+    channels = {channel.pk for channel in channels_of(incident, members) if channel.enabled}
+    holds = Q(ended_at=None) | Q(ended_at__gt=now - AFTER, ended_at__lt=now + AFTER)
+    ahead, asked = set(relied_on), set[int]()
+    while ahead:
+        down = Member.objects.filter(holds, kind=RuleKind.AVAILABILITY, incident__site__in=ahead)
+        outages = [one.incident for one in down.select_related("incident") if _covers(one, members)]
+        if any(_is_known(outage, channels, now) for outage in outages):
+            return True
+        asked |= ahead
+        ahead = _relied_on({outage.site_id for outage in outages if outage.site_id is not None}) - asked
+    return False
 
 
 def _covers(outage: Member, members: Sequence[Member]) -> bool:
@@ -59,8 +79,8 @@ def _covers(outage: Member, members: Sequence[Member]) -> bool:
 
 
 def _is_known(outage: Incident, channels: set[int], now: datetime) -> bool:
-    """By these channels, or by whoever muted it or planned it; or it is explained itself, by what they know of."""
-    if channels <= who_heard(outage) or silence_of(outage, now) is not None:
+    """By these channels, at once where it is owed to them as well, or by whoever muted it or planned it."""
+    if silence_of(outage, now) is not None:
         return True
-    relied_on = list(Site.objects.filter(relied_on_by=outage.site_id).values_list("pk", flat=True))
-    return bool(relied_on) and _is_down(relied_on, outage, going_on(outage), now)
+    owed = channels_of(outage, going_on(outage)) if outage.owed and outage.is_open else []
+    return channels <= who_hears(outage) | {channel.pk for channel in owed}

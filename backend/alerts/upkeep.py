@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
-from backend.alerts.dependencies import explains, put_off
+from backend.alerts.dependencies import explains, is_put_off, put_off
 from backend.alerts.flapping import QUIET
 from backend.alerts.incidents import event_of, locked, note, reason_of, recover, sum_up
 from backend.alerts.message import Event
@@ -38,8 +38,7 @@ def tidy(now: datetime) -> int:
 
 def end_silences(now: datetime) -> int:
     """Tells what still holds of what happened in silence."""
-    asked = Q(ask_again_at=None) | Q(ask_again_at__lte=now)
-    return _each(loud(Incident.objects.filter(asked, owed=True), now), _pay, now)
+    return _each(loud(Incident.objects.filter(~is_put_off(now), owed=True), now), _pay, now)
 
 
 def remind(now: datetime) -> int:
@@ -161,7 +160,7 @@ def _was_measured(incident: Incident, now: datetime) -> bool:
 
 def _tell_that_it_stays(incident: Incident, now: datetime) -> int:
     members = going_on(incident)
-    if not members or not outlasts(incident, now):
+    if not members or not outlasts(incident, now) or explains(incident, members, now=now):
         return 0
     text = _STAYS if incident.every is None else _OUTLASTS
     let_go(incident, incident.flips[-1])
@@ -183,7 +182,9 @@ def _each(incidents: "QuerySet[Incident]", tend: Callable[[Incident, datetime], 
     One that cannot be tended keeps no other, and no judge, from its turn.
     """
     count = 0
-    for pk in list(incidents.order_by("pk").values_list("pk", flat=True)[:AT_ONCE]):
+    # Those that were asked about before come behind: many that are explained keep no other from being told.
+    turns = incidents.order_by(F("ask_again_at").asc(nulls_first=True), "pk")
+    for pk in list(turns.values_list("pk", flat=True)[:AT_ONCE]):
         with Apart(log, "incident %s cannot be tended", pk), transaction.atomic():
             incident = locked(incidents.filter(pk=pk), skip_locked=True).first()
             count += tend(incident, now) if incident is not None else 0

@@ -1,10 +1,25 @@
 """Of a site that relies on one that is down nothing is told by itself, and nobody is left without a word."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
-from backend.alerts.models import Channel, ChannelKind, Delivery, Incident, IncidentEvent, Maintenance, Rule, Silence
+from backend.alerts.dependencies import explains
+from backend.alerts.holding import WAS_ACKNOWLEDGED
+from backend.alerts.models import (
+    Channel,
+    ChannelKind,
+    Delivery,
+    DeliveryState,
+    Incident,
+    IncidentEvent,
+    Maintenance,
+    Member,
+    Rule,
+    Silence,
+)
+from backend.alerts.stories import going_on
 from backend.alerts.tests.test_blind_agents import many_sites
 from backend.alerts.tests.world import MINUTE, World, make_rule, put_run, titles, told
 from backend.sites.models import Site
@@ -33,6 +48,11 @@ def minutes(world: World, rounds: str) -> None:
         world.now += MINUTE
         world.beat()
         world.judge()
+
+
+def names_told() -> list[str]:
+    """Whose notices there are, in order."""
+    return [title.split()[0] for title in titles()]
 
 
 def silences() -> set[str]:
@@ -148,3 +168,123 @@ def test_that_it_is_well_again_is_told_also_while_what_it_relies_on_is_down(worl
     minutes(world, "xxx/xxx/... xxx/xxx/... xxx/.../... xxx/.../...")
 
     assert told() == ["opened", "opened", "recovered"]
+
+
+def test_a_channel_that_is_switched_off_makes_nothing_louder(world: World) -> None:
+    Channel.objects.create(
+        organisation=world.fleet.organisation, kind=ChannelKind.WEBHOOK, name="Old", target="old.example", enabled=False
+    )
+    minutes(world, ".../.../... " + "xxx/xxx/... " * 6)
+
+    assert names_told() == ["Gateway"]
+
+
+def test_whoever_hears_of_nothing_that_is_acknowledged_by_then_hears_of_no_more_for_it(world: World) -> None:
+    later = Channel.objects.create(
+        organisation=world.fleet.organisation, kind=ChannelKind.WEBHOOK, name="Later", target="later.example"
+    )
+    minutes(world, ".../.../... xxx/.../... xxx/.../...")
+    Delivery.objects.filter(channel=later).update(state=DeliveryState.DROPPED, answer=WAS_ACKNOWLEDGED)
+    minutes(world, "xxx/xxx/... " * 6)
+
+    assert names_told() == ["Gateway"]
+
+
+def test_a_channel_that_hears_of_nothing_below_hears_of_what_relies_on_it(world: World) -> None:
+    theirs = Channel.objects.create(
+        organisation=world.fleet.organisation, kind=ChannelKind.WEBHOOK, name="Blog's", target="blog.example"
+    )
+    gateway, shop, blog = (monitor.site for monitor in world.monitors)
+    gateway.relied_on_by.set([shop])
+    shop.relied_on_by.set([blog])
+    for site, channel in ((gateway, world.channel), (shop, world.channel), (blog, theirs)):
+        Rule.objects.get(kind="availability", site=site).channels.set([channel])
+    minutes(world, ".../.../... " + "xxx/xxx/xxx " * 7)
+
+    heard = Delivery.objects.order_by("pk").values_list("channel__name", "notice__message__title")
+    assert [(channel, title.partition(" is")[0]) for channel, title in heard] == [
+        ("Ops", "Gateway"),
+        ("Blog's", "Blog"),
+    ]
+
+
+def test_what_begins_again_waits_for_what_it_relies_on_like_the_first_time(world: World) -> None:
+    minutes(world, ".../.../... xxx/xxx/... xxx/xxx/... " + ".../.../... " * 9)
+    minutes(world, ".../xxx/... " + "xxx/xxx/... " * 4)
+
+    assert names_told() == ["Gateway"] * 3
+
+
+def test_what_began_before_the_clock_was_set_back_waits_no_longer_for_that(world: World) -> None:
+    world.now += timedelta(hours=1)
+    minutes(world, ".../.../... .../xxx/... .../xxx/...")
+    world.now -= timedelta(hours=1)
+    minutes(world, ".../xxx/... " * 5)
+
+    assert names_told() == ["Shop"]
+
+
+def test_what_ended_before_the_clock_was_set_back_explains_nothing_any_more(world: World) -> None:
+    world.now += timedelta(hours=1)
+    minutes(world, ".../.../... xxx/.../... xxx/.../... .../.../... .../.../...")
+    world.now -= timedelta(hours=1)
+    minutes(world, ".../.../... " + ".../xxx/... " * 5)
+
+    assert names_told() == ["Gateway", "Gateway", "Shop"]
+
+
+def test_that_what_came_and_went_stays_is_told_when_nothing_explains_it_any_more(world: World) -> None:
+    minutes(world, ".../.../... " + (".../xxx/... " * 4 + ".../.../... " * 2) * 3)
+    minutes(world, "xxx/xxx/... " * 66 + ".../xxx/... " * 8)
+
+    assert told()[-2:] == ["recovered", "worse"]
+    assert names_told()[-2:] == ["Gateway", "Shop"]
+
+
+def test_of_what_nothing_was_told_of_both_only_what_the_other_relies_on_is_told_then(world: World) -> None:
+    Maintenance.objects.create(
+        organisation=world.fleet.organisation, starts_at=world.now, ends_at=world.now + timedelta(minutes=8)
+    )
+    minutes(world, ".../.../... .../xxx/... " + "xxx/xxx/... " * 9)
+
+    assert names_told() == ["Gateway"]
+
+
+def test_what_is_explained_keeps_nothing_else_from_being_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("backend.alerts.upkeep.AT_ONCE", 1)
+    gateway, shop, blog = (monitor.site for monitor in world.monitors)
+    gateway.relied_on_by.set([shop])
+    Maintenance.objects.create(
+        organisation=blog.organisation, site=blog, starts_at=world.now, ends_at=world.now + timedelta(minutes=5)
+    )
+    minutes(world, ".../.../... .../xxx/... " + "xxx/xxx/xxx " * 6)
+
+    assert names_told() == ["Gateway", "Blog"]
+
+
+def test_many_ways_down_are_gone_once(world: World, django_assert_max_num_queries: DjangoAssertNumQueries) -> None:
+    organisation, above = world.fleet.organisation, [world.monitors[1].site]
+    for level in range(5):
+        below = [
+            Site.objects.create(organisation=organisation, name="x", url=f"https://{level}{n}.example/") for n in "abc"
+        ]
+        for site in above:
+            site.relies_on.set(below)
+        for site in below:
+            put_down(site, world.now)
+        above = below
+    shop = put_down(world.monitors[1].site, world.now - timedelta(hours=1))
+
+    with django_assert_max_num_queries(100):
+        assert not explains(shop, going_on(shop), now=world.now)
+
+
+def put_down(site: Site, at: datetime) -> Incident:
+    """An incident of a site that nobody was told of."""
+    rule = Rule.objects.filter(kind="availability").first()
+    incident = Incident.objects.create(
+        organisation=site.organisation, site=site, cause="availability", key=f"availability/{site.public_id}",
+        state="failing", worst_state="failing", severity="critical", opened_at=at, changed_at=at,
+    )  # fmt: skip
+    Member.objects.create(incident=incident, rule=rule, kind="availability", state="failing", since=at)
+    return incident
