@@ -4,15 +4,30 @@ import django.contrib.postgres.fields
 import django.db.models.deletion
 from django.db import migrations, models
 
-# Of the time before, what incidents tell: one that came and went is taken for one outage.
-_OF_INCIDENTS = """
+# Of the time before, what incidents tell: by their members, and by their time lines where they came and went. What goes
+# on is begun anew by the judge.
+OF_INCIDENTS = """
+WITH member AS (
+    SELECT DISTINCT ON (m.incident_id, m.monitor_id) m.*, coalesce(m.ended_at, now()) AS until, i.flips
+    FROM alerts_member m JOIN alerts_incident i ON i.id = m.incident_id
+    WHERE m.kind = 'availability' AND m.state IN ('degraded', 'failing') AND m.monitor_id IS NOT NULL
+    ORDER BY m.incident_id, m.monitor_id, coalesce(m.ended_at, now()) - m.since DESC
+), turn AS (
+    SELECT incident_id, id, at, kind NOT IN ('recovered', 'resolved') AS is_bad FROM alerts_incidentevent
+    WHERE kind IN ('opened', 'reopened', 'flapping', 'recovered', 'resolved')
+), change AS (
+    SELECT *, lag(is_bad, 1, false) OVER (PARTITION BY incident_id ORDER BY id) AS was_bad FROM turn
+), stretch AS (
+    SELECT *, lead(at, 1, now()) OVER (PARTITION BY incident_id ORDER BY id) AS until FROM change WHERE is_bad <> was_bad
+)
 INSERT INTO alerts_outage (monitor_id, state, regions, began_at, ended_at, run_id, why)
-SELECT m.monitor_id, m.state, m.regions,
-    CASE WHEN cardinality(i.flips) > 0 THEN least(i.opened_at, m.since) ELSE m.since END, m.ended_at, m.after_run,
-    left(coalesce(m.facts ->> 'detail', ''), 300)
-FROM alerts_member m JOIN alerts_incident i ON i.id = m.incident_id
-WHERE m.kind = 'availability' AND m.state IN ('degraded', 'failing') AND m.monitor_id IS NOT NULL
-    AND m.ended_at > m.since
+SELECT monitor_id, state, regions, begins, over, after_run, left(coalesce(facts ->> 'detail', ''), 300) FROM (
+    SELECT member.*, since AS begins, until AS over FROM member WHERE cardinality(flips) = 0
+    UNION ALL
+    SELECT member.*, stretch.at, least(stretch.until, member.until) FROM member JOIN stretch USING (incident_id)
+    WHERE cardinality(flips) > 0 AND stretch.is_bad
+) outage
+WHERE over > begins
 """
 
 
@@ -54,5 +69,5 @@ class Migration(migrations.Migration):
                 ],
             },
         ),
-        migrations.RunSQL(_OF_INCIDENTS, migrations.RunSQL.noop),
+        migrations.RunSQL(OF_INCIDENTS, migrations.RunSQL.noop),
     ]

@@ -1,6 +1,7 @@
 """When a site could not be reached is written down, whatever rules there are."""
 
 from datetime import datetime, timedelta
+from importlib import import_module
 
 import pytest
 
@@ -8,7 +9,8 @@ from backend.alerts.models import Incident, Outage, Rule
 from backend.alerts.outages import Turned, write_down
 from backend.alerts.states import State
 from backend.alerts.tests.test_blind_agents import many_sites, minutes
-from backend.alerts.tests.world import DETAIL, DOWN, MINUTE, make_rule, make_world
+from backend.alerts.tests.world import DETAIL, DOWN, MINUTE, World, make_rule, make_world
+from backend.runs.sql import execute
 from backend.sites.actions import set_paused
 
 pytestmark = pytest.mark.django_db
@@ -116,3 +118,39 @@ def test_what_only_regions_saw_that_see_nothing_since_before_it_began_is_taken_b
 
     assert Outage.objects.filter(ended_at=over).exists() is is_kept
     assert Outage.objects.count() == int(is_kept)
+
+
+def told_of_before(world: World, minutes: str) -> tuple[list[Spell], list[Spell]]:
+    """What is written down of so many minutes, and what incidents told of them once outages were first kept."""
+    begin = world.now
+    world.minutes(minutes)
+    written = spells(begin)
+    Outage.objects.all().delete()
+    execute(import_module("backend.alerts.migrations.0013_outages").OF_INCIDENTS)
+    return written, spells(begin)
+
+
+def test_of_the_time_before_incidents_tell_whichever_rules_did() -> None:
+    world = make_world()
+    make_rule(world, "availability")
+    written, found = told_of_before(world, f"{DOWN} xxx ... ...")
+
+    assert found == written == [("failing", ALL, 1.0, 4.0)]
+
+
+def test_what_came_and_went_was_not_down_in_between() -> None:
+    written, found = told_of_before(make_world(), f"{DOWN} xxx" + " ... ... ... ... xxx xxx xxx" * 4 + " ... ...")
+
+    assert len(found) == len(written) == 5
+    for (_, regions, began, ended), (_, _, begun, over) in zip(written, found, strict=True):
+        assert regions == ALL
+        assert began == pytest.approx(begun, abs=1)
+        assert ended == pytest.approx(over, abs=2)
+
+
+def test_what_went_on_when_outages_were_first_kept_was_down_until_then() -> None:
+    _, found = told_of_before(make_world(), f"{DOWN} xxx")
+
+    ((state, _, began, ended),) = found
+    assert (state, began) == ("failing", 1.0)
+    assert ended is not None
