@@ -15,7 +15,7 @@ from backend.analysis.spans import Spans
 from backend.analysis.uptime import Seen
 from backend.instants import from_us, to_us
 from backend.runs.queries.latest import sites_heard_of
-from backend.sites.models import Site, SiteStatus
+from backend.sites.models import Site
 from backend.status.models import StatusPage
 
 # Bars of days begin at midnight.
@@ -85,7 +85,7 @@ def public_page(slug: str, *, now: datetime) -> PublicPage | None:
     page = StatusPage.objects.select_related("organisation").filter(slug=slug).first()
     if page is None:
         return None
-    sites = list(page.sites.filter(status=SiteStatus.ACTIVE).order_by("name", "pk"))
+    sites = list(page.sites.order_by("name", "pk"))
     seen = seen_of(page.organisation, sites, now - KNOWN_FOR, now)
     heard_of = sites_heard_of(page.organisation, sites, now=now)
     return PublicPage(
@@ -123,6 +123,8 @@ def _going_on(spans: Spans, now: datetime) -> datetime | None:
 
 def _planned(organisation: Organisation, sites: Sequence[Site], now: datetime) -> tuple[Planned, ...]:
     names = {site.pk: site.name for site in sites}
+    if not names:
+        return ()
     mine = Q(site=None) | Q(site__in=names)
     windows = Maintenance.objects.filter(mine, organisation=organisation, ends_at__gt=now, starts_at__lt=now + _AHEAD)
     return tuple(

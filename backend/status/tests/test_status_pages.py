@@ -9,6 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 from backend.accounts.models import AuditEntry, Organisation
 from backend.alerts.models import Maintenance, Outage
 from backend.alerts.tests.world import World, make_world, put_run
+from backend.instants import from_us
 from backend.runs.tests.factories import NOW
 from backend.sites.models import Monitor, Site, SiteStatus
 from backend.status.actions import (
@@ -156,6 +157,23 @@ def test_an_outage_that_goes_on_is_told_since_it_began(world: World, state: str,
     assert (site.condition, site.since) == (condition, NOW - 10 * MINUTE)
 
 
+def test_of_several_outages_the_one_that_goes_on_is_told(world: World) -> None:
+    outage(world, ago=3 * HOUR, lasted=HOUR)
+    outage(world, ago=10 * MINUTE, lasted=None)
+
+    (site,) = seen(world).sites
+    assert (site.condition, site.since) == (Condition.DOWN, NOW - 10 * MINUTE)
+
+
+def test_as_much_is_known_as_there_are_bars(world: World) -> None:
+    Site.objects.update(created_at=NOW - 100 * DAY)
+    outage(world, ago=91 * DAY, lasted=HOUR)
+    outage(world, ago=92 * DAY, lasted=HOUR)
+
+    (site,) = seen(world).sites
+    assert [from_us(since_us) for since_us, _ in site.seen.down] == [NOW - 91 * DAY]
+
+
 def test_one_that_is_over_is_not_told_as_going_on(world: World) -> None:
     outage(world, ago=10 * MINUTE, lasted=9 * MINUTE)
 
@@ -195,7 +213,7 @@ def test_runs_that_fail_without_an_outage_do_not_say_that_it_is_up(world: World)
 
 def test_a_test_of_a_site_says_nothing_of_how_it_is_measured(world: World) -> None:
     seen(world)
-    put_run(world.monitor, world.regions[0], NOW + 8 * MINUTE, ".", trigger="test")
+    put_run(world.monitor, world.regions[0], NOW + 8 * MINUTE, ".", trigger="manual")
 
     assert seen(world, NOW + 8 * MINUTE).condition is Condition.UNKNOWN
 
@@ -252,6 +270,8 @@ def test_the_worst_of_its_sites_is_how_a_page_is(
 
 def test_a_site_that_is_deleted_leaves_its_pages(world: World) -> None:
     made(world)
+    maintenance(world, -HOUR, HOUR)
     world.fleet.site.delete()
 
-    assert (seen(world).sites, seen(world).condition) == ((), Condition.UNKNOWN)
+    page = seen(world)
+    assert (page.sites, page.planned, page.condition) == ((), (), Condition.UNKNOWN)

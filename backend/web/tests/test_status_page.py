@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from unittest.mock import Mock
 from uuid import uuid4
@@ -21,6 +22,7 @@ from backend.instants import to_us
 from backend.runs.tests.factories import NOW
 from backend.status.models import StatusPage
 from backend.status.queries import Condition, Planned, PublicPage, PublicSite
+from backend.web import units
 from backend.web.badge import badge
 from backend.web.status_page import as_json, shown, verdict_of
 from backend.web.tests.world import World, make_status_page
@@ -50,6 +52,7 @@ def page(*sites: PublicSite, planned: tuple[Planned, ...] = ()) -> PublicPage:
         ("up down", "bad", "B is down"),
         ("down partly", "bad", "A is down"),
         ("down down", "bad", "A and B are down"),
+        ("down down down", "bad", "A, B and C are down"),
         ("down down down down", "bad", "A and 3 more are down"),
         ("partly up", "warn", "A is down from some regions"),
         ("up unknown maintenance", "warn", "B is not measured now"),
@@ -72,6 +75,36 @@ def test_outages_of_two_weeks_are_told_the_newest_first_in_utc() -> None:
         ("B", "since 30 Nov 2026 10:00 UTC (2 h 0 min)"),
         ("A", "29 Nov 2026 06:00 UTC to 29 Nov 2026 07:00 UTC (60 min)"),
     ]
+
+
+def test_what_is_wrong_now_is_said_with_when_it_began() -> None:
+    rows = shown(page(site("A", Condition.DOWN), site("B"))).rows
+
+    assert [(row.word.text, row.since) for row in rows] == [("Down", "since 30 Nov 2026 11:00 UTC"), ("Up", "")]
+
+
+def test_an_outage_that_ended_within_two_weeks_is_told_whenever_it_began() -> None:
+    (one,) = shown(page(site("A", down=(24 * 15, 24 * 13)))).past
+
+    assert one.when == "15 Nov 2026 12:00 UTC to 17 Nov 2026 12:00 UTC (2 days)"
+
+
+def test_what_was_planned_is_no_outage() -> None:
+    shop = site("A", down=(3, 1))
+    planned = replace(shop, seen=replace(shop.seen, planned=((to_us(AT - 2 * HOUR), to_us(AT)),)))
+    (one,) = shown(page(planned)).past
+
+    assert one.when == "30 Nov 2026 09:00 UTC to 30 Nov 2026 10:00 UTC (60 min)"
+
+
+def test_of_many_outages_the_newest_are_told() -> None:
+    shop = site("A")
+    spans = tuple((to_us(AT - n * HOUR), to_us(AT - (n - 0.5) * HOUR)) for n in range(60, 0, -1))
+    found = shown(page(replace(shop, seen=replace(shop.seen, partly=spans))))
+
+    assert len(found.past) == 50
+    assert found.past[0].when.startswith("30 Nov 2026 11:00")
+    assert found.past[0].what == "Down from some regions"
 
 
 def test_maintenance_of_all_sites_is_said_so() -> None:
@@ -111,6 +144,15 @@ def test_guests_see_names_and_uptime_and_nothing_else(world: World) -> None:
         assert world.site.name in text
         for hidden in (world.site.url, "203.0.113.7", str(monitor.public_id), world.member.user.email, "Acme</"):
             assert hidden not in text
+
+
+@pytest.mark.django_db
+def test_of_a_site_that_was_never_measured_no_share_is_told(world: World, client: Client) -> None:
+    make_status_page(world)
+    text = client.get(reverse("web:status", args=["acme"])).content.decode()
+
+    assert "Not measured in the last 90 days" in text
+    assert f"Up {units.ABSENT}" not in text
 
 
 @pytest.mark.django_db

@@ -14,6 +14,7 @@ from backend.alerts.models import Outage
 from backend.analysis.uptime import Seen
 from backend.instants import to_us
 from backend.runs.tests.factories import NOW
+from backend.sites.models import Monitor
 from backend.web import units, uptime_page
 from backend.web.tests.run_pages import site_html
 from backend.web.tests.world import World
@@ -78,6 +79,21 @@ def test_periods_say_how_long_it_was_down_and_how_often() -> None:
 
     assert (day.name, day.share, day.note) == ("24 hours", "97.916 %", "down 30 min, 6 min more from some regions")
     assert usual.name == "90 days"
+
+
+def test_of_several_outages_it_is_said_how_many_there_were() -> None:
+    spans = tuple((to_us(AT - ago * HOUR), to_us(AT - (ago - 0.5) * HOUR)) for ago in (3, 2))
+    day = uptime_page.last(DAY, Seen(measured=((to_us(AT - DAY), to_us(AT)),), down=spans, partly=()), AT)
+
+    assert day.note == "down 60 min in 2 outages"
+
+
+@pytest.mark.parametrize(("days_ago", "is_kept"), [(29, True), (32, False)])
+def test_a_run_that_is_gone_is_not_led_to(days_ago: int, *, is_kept: bool) -> None:
+    began_at, monitor = NOW - days_ago * DAY, Monitor(kind="probe")
+    outage = Outage(monitor=monitor, state="failing", began_at=began_at, ended_at=began_at + HOUR, run_id=uuid4())
+
+    assert (uptime_page.line_of(outage, NOW, region_names={}).run_id is not None) is is_kept
 
 
 def test_months_are_those_in_which_anything_was_measured() -> None:
