@@ -103,6 +103,21 @@ def test_runs_that_fail_within_an_outage_tell_that_it_went_on(world: World) -> N
     assert (hours(found.measured_us), hours(found.down_us)) == (3, 2.5)
 
 
+def test_what_compares_a_site_says_nothing_of_whether_it_was_up(world: World) -> None:
+    measured(world, 0)
+    Monitor.objects.update(kind="pair", pair={"url": "https://origin.example/", "address": None})
+
+    assert uptime(world).share is None
+
+
+def test_runs_that_fail_while_it_is_down_from_a_part_of_the_regions_tell_so_as_well(world: World) -> None:
+    measured(world, 0)
+    measured(world, 1, letter="x")
+    outage(world, 1, 2, state="degraded")
+
+    assert hours(uptime(world).measured_us) == 2
+
+
 def test_a_run_holds_until_the_next_is_due(world: World) -> None:
     Monitor.objects.update(interval_s=3 * 3600)
     measured(world, 1)
@@ -185,8 +200,8 @@ def test_of_another_organisation_s_site_nothing_is_told(world: World) -> None:
 
 
 def test_outages_are_listed_the_newest_first(world: World) -> None:
-    outage(world, 1, 2)
     outage(world, 3, None, state="degraded")
+    outage(world, 1, 2)
 
     found = outages_of(world.fleet.site, limit=5)
     behind = outages_of(world.fleet.site, before=(found[0].began_at, found[0].pk), limit=5)
