@@ -23,9 +23,9 @@ class DependencyError(FieldFaultError):
 @transaction.atomic
 def rely_on(*, actor: User | None, site: Site, others: Sequence[UUID]) -> Site:
     """From now on the site relies on these and no others, by their public ids. Raises DependencyError."""
-    site = as_it_is(site, "organisation")
-    # Two that come to rely on each other at once would make a circle.
+    # Two that come to rely on each other at once would make a circle. Before the site itself, in the order of files.
     hold(site.organisation)
+    site = as_it_is(site, "organisation")
     found = list(Site.objects.filter(organisation=site.organisation, status=SiteStatus.ACTIVE, public_id__in=others))
     if len(found) < len(set(others)):
         raise _error("There is no such site.")

@@ -97,12 +97,12 @@ def change_site(request: ApiRequest, site_id: UUID, change: SiteChange) -> Site:
     site, actor = owned_site(request, site_id), request.caller.actor
     if change.status is SiteStatus.DRAFT and site.status != SiteStatus.DRAFT:
         raise invalid("#/status", "A site that is measured does not become a draft again; pause its monitors.")
+    if change.relies_on is not None:
+        site = rely_on(actor=actor, site=site, others=change.relies_on)
     if change.status is SiteStatus.ACTIVE and site.status == SiteStatus.DRAFT:
         site = actions.save_site(actor=actor, site=site, name=change.name or "")
     elif change.name is not None:
         site = site_actions.rename(actor=actor, site=site, name=change.name)
-    if change.relies_on is not None:
-        site = rely_on(actor=actor, site=site, others=change.relies_on)
     return shape_of(site)
 
 

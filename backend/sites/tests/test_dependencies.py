@@ -1,8 +1,11 @@
 """Which sites rely on which."""
 
+import re
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from backend.accounts.models import AuditEntry, Organisation
 from backend.cast import Member
@@ -32,6 +35,16 @@ def test_a_site_relies_on_those_that_were_chosen_last(sites: list[Site]) -> None
 
     assert names_of(a) == ["c"]
     assert AuditEntry.objects.filter(action="change_dependencies").count() == 2
+
+
+def test_locks_are_taken_in_the_order_of_a_file_of_sites(
+    sites: list[Site],
+) -> None:
+    with CaptureQueriesContext(connection) as asked:
+        rely_on(actor=None, site=sites[0], others=[sites[1].public_id])
+
+    locked = [re.findall(r'FROM "(\w+)"', query["sql"])[0] for query in asked if "FOR NO KEY UPDATE" in query["sql"]]
+    assert locked == ["accounts_organisation", "sites_site"]
 
 
 def test_no_site_relies_on_itself_in_the_end(sites: list[Site]) -> None:
