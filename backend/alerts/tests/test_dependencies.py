@@ -8,6 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 from backend.alerts.dependencies import explains
 from backend.alerts.holding import WAS_ACKNOWLEDGED
 from backend.alerts.models import (
+    Cause,
     Channel,
     ChannelKind,
     Delivery,
@@ -277,6 +278,25 @@ def test_many_ways_down_are_gone_once(world: World, django_assert_max_num_querie
 
     with django_assert_max_num_queries(100):
         assert not explains(shop, going_on(shop), now=world.now)
+
+
+def test_an_outage_explains_what_cannot_be_reached_or_is_slower_and_nothing_else(world: World) -> None:
+    gateway, shop = (put_down(monitor.site, world.now - timedelta(hours=1)) for monitor in world.monitors[:2])
+    Incident.objects.filter(pk=gateway.pk).update(muted_until_recovery=True)
+    found = {}
+    for cause in Cause:
+        shop.cause = cause
+        found[cause] = explains(shop, going_on(shop), now=world.now)
+
+    assert [cause for cause, is_explained in found.items() if is_explained] == [Cause.AVAILABILITY, Cause.SPEED]
+
+
+def test_what_is_down_from_some_regions_explains_nothing_that_is_seen_nobody_knows_where(world: World) -> None:
+    gateway, shop = (put_down(monitor.site, world.now - timedelta(hours=1)) for monitor in world.monitors[:2])
+    Incident.objects.filter(pk=gateway.pk).update(muted_until_recovery=True)
+    Member.objects.filter(incident=gateway).update(state="degraded", regions=["fra"])
+
+    assert not explains(shop, going_on(shop), now=world.now)
 
 
 def put_down(site: Site, at: datetime) -> Incident:

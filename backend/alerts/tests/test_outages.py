@@ -120,6 +120,15 @@ def test_what_only_regions_saw_that_see_nothing_since_before_it_began_is_taken_b
     assert Outage.objects.count() == int(is_kept)
 
 
+@pytest.mark.parametrize(("lasted", "count"), [(-MINUTE, 0), (timedelta(0), 0), (timedelta(microseconds=1), 1)])
+def test_what_is_over_as_it_begins_is_none(lasted: timedelta, count: int) -> None:
+    world = make_world()
+    write_down([Turned(monitor_id=world.monitor.pk, state=State.FAILING, at=world.now, regions=ALL)])
+    write_down([Turned(monitor_id=world.monitor.pk, state=State.OK, at=world.now + lasted)])
+
+    assert Outage.objects.count() == count
+
+
 def told_of_before(world: World, minutes: str) -> tuple[list[Spell], list[Spell]]:
     """What is written down of so many minutes, and what incidents told of them once outages were first kept."""
     begin = world.now
