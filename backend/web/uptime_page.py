@@ -78,17 +78,13 @@ def days(seen: Seen, now: datetime, zone: tzinfo) -> list[Figures]:
     today = now.astimezone(zone).date()
     shown = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     return [
-        _figures(f"{day:%a} {day.day} {day:%b %Y}", seen, _between(day, day + timedelta(days=1), now, zone))
-        for day in shown
+        _figures(f"{day:%a} {day.day} {day:%b %Y}", seen, _between(day, day + timedelta(days=1), zone)) for day in shown
     ]
 
 
 def months(seen: Seen, now: datetime, zone: tzinfo) -> list[Figures]:
     """Each of the last months in which anything was measured, the newest first."""
-    found = [
-        _figures(f"{since:%B %Y}", seen, (to_us(since), min(to_us(until), to_us(now))))
-        for since, until in _months(now, zone)
-    ]
+    found = [_figures(f"{since:%B %Y}", seen, (to_us(since), to_us(until))) for since, until in _months(now, zone)]
     return [month for month in found if month.level != "quiet"]
 
 
@@ -108,8 +104,8 @@ def line_of(outage: Outage, now: datetime, *, region_names: dict[str, str]) -> O
     )
 
 
-def _between(since: date, until: date, now: datetime, zone: tzinfo) -> Span:
-    return to_us(_midnight(since, zone)), min(to_us(_midnight(until, zone)), to_us(now))
+def _between(since: date, until: date, zone: tzinfo) -> Span:
+    return to_us(_midnight(since, zone)), to_us(_midnight(until, zone))
 
 
 def _midnight(day: date, zone: tzinfo) -> datetime:
