@@ -2,9 +2,10 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -72,12 +73,17 @@ class Composition:
             for script in ("start-postgres", "start-redis")
         ]
         try:
-            wait_until(lambda: self.takes(*self.passwords()) == (True, True), "database and broker")
+            wait_until(lambda: self._is_served_by(servers), "database and broker")
             yield
         finally:
             for server in servers:
-                server.kill()
+                # As Docker does (STOPSIGNAL): while a process of a killed database lives, none begins in its place.
+                server.send_signal(signal.SIGINT)
                 server.wait(START_S)
+
+    def _is_served_by(self, servers: "Sequence[subprocess.Popen[bytes]]") -> bool:
+        assert [server.poll() for server in servers] == [None, None], "the database or the broker has ended"
+        return self.takes(*self.passwords()) == (True, True)
 
     def passwords(self) -> tuple[str, str]:
         database, broker = ((self.place / "secrets" / name).read_text() for name in NAMES)
