@@ -40,6 +40,7 @@ INSTALLED_APPS = [
     "backend.compare",
     "backend.gates",
     "backend.status",
+    "backend.weekly",
     "backend.api",
     "backend.web",
     "backend.processes",

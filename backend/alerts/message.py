@@ -49,6 +49,7 @@ class Event(StrEnum):
     RECOVERED = "recovered"
     RESOLVED = "resolved"
     CHANNEL_DISABLED = "channel_disabled"
+    WEEKLY = "weekly"
     TEST = "test"
 
 

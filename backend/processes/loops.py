@@ -43,6 +43,7 @@ LOOPS: dict[str, Callable[[], Step]] = {
     "gates": _of("backend.gates.steps"),
     "callbacks": _of("backend.gates.callbacks"),
     "comparing": _of("backend.compare.steps"),
+    "weekly": _of("backend.weekly.steps"),
     "rejudging": _of("backend.runs.rejudging"),
 }
 

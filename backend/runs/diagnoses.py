@@ -1,11 +1,12 @@
 """Why a run was as slow as it was: what today's rules make of the evidence that was stored with it."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from backend.runs.models import Outcome
-from backend.runs.queries import DeepRun, RunDetail
+from backend.runs.queries import DeepRun, FoundCause, RunDetail
 from backend.sites.models import Host, Site
 from workers.diagnosis.catalogue import Counts, entry
 from workers.diagnosis.order import findings_in_order
@@ -13,7 +14,7 @@ from workers.diagnosis.page.case import IsOwn, below
 from workers.diagnosis.page.diagnose import diagnose_page
 from workers.diagnosis.page.hosts import document_host
 from workers.diagnosis.probe.diagnose import diagnose
-from workers.measurement.finding import Diagnosis, Finding, FindingId, Severity
+from workers.measurement.finding import Confidence, Diagnosis, Finding, FindingId, Severity
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 
 # Of these a first visit has the gain. What a returning visitor or a further request would save comes later.
@@ -120,6 +121,19 @@ def open_findings(runs: Sequence[DeepRun]) -> OpenFindings:
 def gravest(of_one_cause: Iterable[Finding]) -> Finding:
     """Of what several runs say of one cause: where visitors fail by it, else where it costs most."""
     return max(of_one_cause, key=lambda one: (one.severity is Severity.CRITICAL, one.share_us or 0))
+
+
+def known_causes(rows: Iterable[FoundCause]) -> Iterator[Finding]:
+    """Those in words that are known here: a newer agent may have others."""
+    for row in rows:
+        with suppress(ValueError):
+            yield Finding(
+                id=FindingId(row.finding),
+                severity=Severity(row.severity),
+                confidence=Confidence(row.confidence),
+                saving_us=row.saving_us,
+                host=row.host,
+            )
 
 
 def causes_in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:

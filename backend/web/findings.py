@@ -1,11 +1,10 @@
 """What a diagnosis says on pages: causes in the order in which to mend them, open questions, the checklist. No I/O."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
-from backend.runs.diagnoses import OpenFinding, OpenFindings, causes_in_order, gravest, saving_us
+from backend.runs.diagnoses import OpenFinding, OpenFindings, causes_in_order, gravest, known_causes, saving_us
 from backend.runs.queries import FoundCause
 from backend.web import units
 from backend.web.phrases import number_of
@@ -31,7 +30,6 @@ from workers.measurement.finding import (
     Answer,
     Cause,
     Check,
-    Confidence,
     Diagnosis,
     Fact,
     Finding,
@@ -188,25 +186,12 @@ class Hint:
 def hint_of(rows: Iterable[FoundCause]) -> Hint | None:
     """What the site's own page names first, of rows in the words of the agents that judged; None where there is nothing
     to mend."""
-    costly = [one for one in causes_in_order(_known(rows)) if one.severity is not Severity.INFO]
+    costly = [one for one in causes_in_order(known_causes(rows)) if one.severity is not Severity.INFO]
     if not costly:
         return None
     first = costly[0]
     cost = f": {units.duration(first.saving_us)}" if (first.saving_us or 0) >= _LEAST_COST_US else ""
     return Hint(text=f"{title_of(first.id, first.severity)}{cost}", level=_LEVELS[_gravest_severity(costly)])
-
-
-def _known(rows: Iterable[FoundCause]) -> Iterator[Finding]:
-    """Those in words that are known here: a newer agent may have others."""
-    for row in rows:
-        with suppress(ValueError):
-            yield Finding(
-                id=FindingId(row.finding),
-                severity=Severity(row.severity),
-                confidence=Confidence(row.confidence),
-                saving_us=row.saving_us,
-                host=row.host,
-            )
 
 
 def _gravest_severity(findings: Iterable[Finding]) -> Severity:

@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from django.views.decorators.http import require_safe
 from django.views.generic import RedirectView
 
+import backend.days_in_addresses  # noqa: F401  # for `<date:week>`
 from backend.web.views import (
     account,
     alerts,
@@ -27,6 +28,7 @@ from backend.web.views import (
     tokens,
     trial,
     uptime,
+    weekly,
 )
 from workers.measurement.routes import PictureKind
 
@@ -48,6 +50,8 @@ urlpatterns = [
     path("regions/add/", regions.add, name="region_add"),
     path("regions/<slug:code>/rotate/", regions.rotate, name="region_rotate"),
     path("regions/<slug:code>/remove/", regions.remove, name="region_remove"),
+    path("weekly/", weekly.newest, name="weekly"),
+    path("weekly/<date:week>/", weekly.page, name="week"),
     path("alerts/", alerts.overview, name="alerts"),
     path("alerts/rules/", rules.overview, name="rules"),
     path("alerts/rules/add/", rules.add, name="rule_add"),

@@ -65,6 +65,7 @@ def create_channel(
     addresses: str = "",
     after_s: int = 0,
     hours: Hours | None = None,
+    weekly: bool = False,
 ) -> Made:
     """A new way to tell people. Raises ChannelError."""
     checked = check(kind, url=url, addresses=addresses)
@@ -79,6 +80,7 @@ def create_channel(
         target=checked.target,
         after_s=after_s,
         hours=hours and hours.to_json(),
+        weekly=weekly,
         created_by=actor,
     )
     channel.config = checked.config
@@ -97,8 +99,10 @@ def change_channel(
     addresses: str = "",
     after_s: int | None = None,
     hours: Hours | Literal["any", "same"] = "same",
+    weekly: bool | None = None,
 ) -> Channel:
-    """A new name, destination, delay, or hours; what is empty, None or "same" stays as it is. Raises ChannelError.
+    """A new name, destination, delay or hours, and whether it hears of each week; what is empty, None or "same" stays
+    as it is. Raises ChannelError.
 
     A new destination switches a channel on again that was switched off because the old one was gone. What is held is
     told by the new delay and hours.
@@ -113,7 +117,7 @@ def change_channel(
     if url.strip() or addresses.strip():
         _set_destination(channel, check(ChannelKind(channel.kind), url=url, addresses=addresses))
         changed.append("destination")
-    before, after = _timing(channel), _change_timing(channel, after_s, hours)
+    before, after = _timing(channel), _change_timing(channel, after_s, hours, weekly)
     detail: dict[str, Any] = {"name": channel.name}
     if before != after:
         changed += [name for name, value in after.items() if value != before[name]]
@@ -250,12 +254,16 @@ def _timing(channel: Channel) -> dict[str, Any]:
         "after_s": channel.after_s,
         "hours": str(hours or "at any time"),
         "critical_at_any_time": hours is None or hours.critical_at_any_time,
+        "weekly_report": channel.weekly,
     }
 
 
-def _change_timing(channel: Channel, after_s: int | None, hours: Hours | Literal["any", "same"]) -> dict[str, Any]:
+def _change_timing(
+    channel: Channel, after_s: int | None, hours: Hours | Literal["any", "same"], weekly: bool | None
+) -> dict[str, Any]:
     check_timing(channel.after_s if after_s is None else after_s, hours if isinstance(hours, Hours) else None)
     channel.after_s = channel.after_s if after_s is None else after_s
+    channel.weekly = channel.weekly if weekly is None else weekly
     if hours != "same":
         channel.hours = hours.to_json() if isinstance(hours, Hours) else None
     return _timing(channel)

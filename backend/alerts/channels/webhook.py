@@ -13,7 +13,7 @@ from backend.alerts.channels.parcel import Outcome, Parcel, Sent, answered, unan
 from backend.alerts.message import Event
 from backend.outbound import Outbound, OutboundError
 
-_TYPES = {Event.TEST: "channel.test", Event.CHANNEL_DISABLED: "channel.disabled"}
+_TYPES = {Event.TEST: "channel.test", Event.CHANNEL_DISABLED: "channel.disabled", Event.WEEKLY: "report.weekly"}
 
 
 def send(config: Mapping[str, Any], parcel: Parcel, outbound: Outbound) -> Sent:

@@ -46,7 +46,8 @@ class Channel(models.Model):
 
     `disabled_reason` is empty when a person switched it off. `not_before` spaces messages out: nothing is sent earlier.
     An incident reaches it `after_s` seconds after it was told first, if it still calls by then. `hours` are those of
-    the week in which it is told at all (`Hours.to_json`); null for all of them.
+    the week in which it is told at all (`Hours.to_json`); null for all of them. `weekly` channels are told of
+    each week.
     """
 
     public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
@@ -60,6 +61,7 @@ class Channel(models.Model):
     not_before = models.DateTimeField(default=timezone.now)
     after_s = models.PositiveIntegerField(default=0, db_default=0)
     hours = models.JSONField(null=True)
+    weekly = models.BooleanField(default=False, db_default=False)
     secret_set_at = models.DateTimeField(default=timezone.now)
     created_at = models.DateTimeField(default=timezone.now)
     created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True)

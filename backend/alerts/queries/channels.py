@@ -38,6 +38,7 @@ class ChannelRow:
     secret_set_at: datetime
     after_s: int
     hours: Hours | None
+    weekly: bool
     waiting: int
     last: LastAnswer | None
 
@@ -155,6 +156,7 @@ def _row(one: "Channel") -> ChannelRow:
         secret_set_at=one.secret_set_at,
         after_s=one.after_s,
         hours=one.its_hours,
+        weekly=one.weekly,
         waiting=found["waiting"] or 0,
         last=last,
     )

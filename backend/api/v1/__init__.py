@@ -53,6 +53,7 @@ ROUTERS: tuple[str, ...] = (
     "findings",
     "series",
     "uptime",
+    "weekly",
     "regions",
     "channels",
     "rules",

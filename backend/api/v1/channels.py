@@ -74,7 +74,7 @@ class Channel(Out):
 
     `disabled_reason` is what the other side said when the channel was switched off because it is gone. An incident
     reaches it `after_s` seconds after it was told first, if it still is open, not acknowledged and not muted by then.
-    Without `hours` it is told at any time.
+    Without `hours` it is told at any time. With `weekly_report` it is told the report of each week, on Mondays.
     """
 
     id: UUID
@@ -86,6 +86,7 @@ class Channel(Out):
     secret_set_at: datetime
     after_s: int
     hours: Hours | None
+    weekly_report: bool
     waiting: int
     last: LastAnswer | None
 
@@ -99,6 +100,7 @@ class NewChannel(In):
     addresses: Addresses | None = None
     after_s: After = 0
     hours: NewHours | None = None
+    weekly_report: bool = False
 
 
 class ChannelChange(In):
@@ -112,6 +114,7 @@ class ChannelChange(In):
     enabled: bool | None = None
     after_s: After | None = None
     hours: NewHours | None = None
+    weekly_report: bool | None = None
 
 
 class NewSecret(Out):
@@ -174,6 +177,7 @@ def create_channel(request: ApiRequest, channel: NewChannel) -> Status[MadeChann
         addresses=" ".join(channel.addresses or ()),
         after_s=channel.after_s,
         hours=_hours(channel.hours),
+        weekly=channel.weekly_report,
     )
     request.out["Location"] = f"/api/v1/channels/{made.channel.public_id}"
     shown = _shape(_row(request, made.channel.public_id))
@@ -198,6 +202,7 @@ def change_channel(request: ApiRequest, channel_id: UUID, change: ChannelChange)
         addresses=" ".join(change.addresses or ()),
         after_s=change.after_s,
         hours=_hours(change.hours) or ("any" if "hours" in change.model_fields_set else "same"),
+        weekly=change.weekly_report,
     )
     if change.enabled is not None:
         actions.switch_channel(actor=actor, channel=channel, enabled=change.enabled)
@@ -272,6 +277,7 @@ def _shape(row: queries.ChannelRow) -> Channel:
         secret_set_at=row.secret_set_at,
         after_s=row.after_s,
         hours=row.hours and Hours.model_validate(row.hours.to_json()),
+        weekly_report=row.weekly,
         waiting=row.waiting,
         last=last,
     )

@@ -27,10 +27,11 @@ _PLACEHOLDERS = {
 }
 
 
-class Texts(TypedDict):
+class Chosen(TypedDict):
     name: str
     url: str
     addresses: str
+    weekly: bool
 
 
 class _Clock(forms.TimeInput):
@@ -50,6 +51,12 @@ class ChannelForm(forms.Form):
         max_length=MAX_ADDRESSES_CHARS,
         help_text="One or more, separated by commas.",
         widget=forms.TextInput(attrs={"placeholder": "ops@example.com, on-call@example.com", "autocomplete": "off"}),
+    )
+
+    weekly = forms.BooleanField(
+        label="Report of each week, on Mondays",
+        required=False,
+        help_text="Which sites were down, became slower or faster, and what costs most.",
     )
 
     def __init__(self, data: Any = None, *, kind: ChannelKind, old_name: str | None = None) -> None:
@@ -72,10 +79,10 @@ class ChannelForm(forms.Form):
             destination.label = f"New {destination.label.lower()}" if destination.label else ""
             destination.help_text = f"Left empty, it stays as it is. {destination.help_text}"
 
-    def texts(self) -> Texts:
-        """Name and destination as written. Only after `is_valid`."""
-        name, url, addresses = (str(self.cleaned_data.get(name, "")) for name in Texts.__annotations__)
-        return Texts(name=name, url=url, addresses=addresses)
+    def chosen(self) -> Chosen:
+        """Name and destination as written, and whether it hears of each week. Only after `is_valid`."""
+        name, url, addresses = (str(self.cleaned_data.get(name, "")) for name in ("name", "url", "addresses"))
+        return Chosen(name=name, url=url, addresses=addresses, weekly=self.cleaned_data["weekly"])
 
 
 class ChannelChangeForm(ChannelForm):
@@ -113,7 +120,7 @@ class ChannelChangeForm(ChannelForm):
         hours = channel.its_hours or Hours(
             days=(), begins=time(8), ends=time(18), time_zone=timezone.get_current_timezone_name()
         )
-        self.initial = {**self.initial, "after_min": channel.after_s // 60, **asdict(hours)}
+        self.initial = {**self.initial, "weekly": channel.weekly, "after_min": channel.after_s // 60, **asdict(hours)}
 
     def timing(self) -> tuple[int | None, Hours | None]:
         """After how many seconds it is told, None for as before, and at which hours. Only after `is_valid`."""

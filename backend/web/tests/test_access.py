@@ -1,6 +1,7 @@
 """Every address, walked by everybody who must be refused."""
 
 from collections.abc import Iterable, Iterator
+from datetime import date
 from http import HTTPStatus
 from uuid import UUID
 
@@ -22,6 +23,7 @@ from backend.web.tests.world import (
     make_pairing,
     make_status_page,
     make_token,
+    make_weekly_report,
     make_world,
 )
 from backend.web.urls import urlpatterns
@@ -42,6 +44,7 @@ OWN |= {
     "status_page_add",
     "rule_suggest",
     "maintenance",
+    "weekly",
     "gates",
     "imports",
 }
@@ -69,7 +72,7 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
     world.end(pending)
     detail = run_detail(world.member.organisation, pending.run_id)
     assert detail is not None
-    values: dict[str, str | int | UUID] = {
+    values: dict[str, str | int | UUID | date] = {
         "site_id": world.site.public_id,
         "run_id": pending.run_id,
         "number": 1,
@@ -90,6 +93,7 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
         "import_id": make_import(world).public_id,
         "row": "a1",
         "page_id": make_status_page(world).public_id,
+        "week": make_weekly_report(world),
         "address": "acme",
         "link": link_of(share_run(actor=world.member.user, detail=detail)),
     }

@@ -1,7 +1,7 @@
 """A small world for page tests: alice's organisation with a region, a site and runs of it."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 
 from django.utils import timezone
 
@@ -28,6 +28,8 @@ from backend.sites.deploys import DeployMarker
 from backend.sites.models import Monitor, Site
 from backend.status.actions import Wanted, create_status_page
 from backend.status.models import StatusPage
+from backend.weekly.models import WeeklyReport
+from backend.weekly.report import Report
 from workers.measurement.messages import Outcome
 from workers.tests.measurement.imports import samples
 
@@ -67,6 +69,14 @@ def make_gate(world: World) -> Gate:
     question = Question(rules=(AskedRule(metric="ttfb", max_change_pct=10),), deploy=DeployMarker(version="9f3c2e1"))
     user, organisation = world.member.user, world.member.organisation
     return create_gate(actor=user, organisation=organisation, site=world.site, question=question)
+
+
+def make_weekly_report(world: World) -> date:
+    """Of a week without anything; its Monday."""
+    week = date(2025, 11, 17)
+    report = Report(week=week, sites=(), alerts=(), alert_count=0)
+    WeeklyReport.objects.create(organisation=world.member.organisation, week=week, document=report.to_json())
+    return week
 
 
 def make_status_page(world: World) -> StatusPage:

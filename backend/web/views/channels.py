@@ -39,7 +39,7 @@ def add(request: MemberRequest, channel_kind: str) -> HttpResponse:
         return _list(request, form)
     try:
         made = actions.create_channel(
-            actor=request.user, organisation=request.organisation, kind=chosen, **form.texts()
+            actor=request.user, organisation=request.organisation, kind=chosen, **form.chosen()
         )
     except ChannelError as error:
         _note(form, error)
@@ -72,7 +72,7 @@ def change(request: MemberRequest, channel_id: UUID) -> HttpResponse:
     after_s, hours = form.timing()
     try:
         actions.change_channel(
-            actor=request.user, channel=channel, **form.texts(), after_s=after_s, hours=hours or "any"
+            actor=request.user, channel=channel, **form.chosen(), after_s=after_s, hours=hours or "any"
         )
     except ChannelError as error:
         _note(form, error)
@@ -171,7 +171,7 @@ def _page(request: MemberRequest, channel: Channel, faulty: ChannelForm | None =
 
 def _stamp(channel: Channel) -> str:
     """Of what its form changes, also of what is never shown."""
-    return stamp_of((channel.name, channel.target, channel.config, channel.after_s, channel.hours))
+    return stamp_of((channel.name, channel.target, channel.config, channel.after_s, channel.hours, channel.weekly))
 
 
 def _secret(request: MemberRequest, channel: Channel, secret: str, *, rotated: bool = False) -> HttpResponse:

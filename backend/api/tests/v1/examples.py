@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -29,6 +29,8 @@ from backend.sites.hosts import ProposedRole, propose_roles
 from backend.sites.models import Deploy, Host, HostRole
 from backend.status.actions import Wanted, create_status_page
 from backend.status.models import StatusPage
+from backend.weekly.models import WeeklyReport
+from backend.weekly.report import Report
 
 Body = dict[str, Any]
 
@@ -47,6 +49,7 @@ VALUES: dict[str, Callable[[World], UUID | str]] = {
     "window_id": lambda world: _window(world).public_id,
     "channel_id": lambda world: _channel(world, ChannelKind.WEBHOOK),
     "page_id": lambda world: _status_page(world).public_id,
+    "week": lambda world: _week(world).isoformat(),
     "import_id": lambda world: _import(world).public_id,
     # An operation that needs another one.
     "test_channel.channel_id": lambda world: _channel(world, ChannelKind.EMAIL),
@@ -172,6 +175,13 @@ def _import(world: World) -> Upload:
     file = UploadedFile(name="shop.har", content=json.dumps(archive()).encode())
     (made,) = import_file(actor=world.member.user, organisation=world.member.organisation, site=world.site, file=file)
     return made
+
+
+def _week(world: World) -> date:
+    week = date(2025, 11, 17)
+    report = Report(week=week, sites=(), alerts=(), alert_count=0)
+    WeeklyReport.objects.create(organisation=world.site.organisation, week=week, document=report.to_json())
+    return week
 
 
 def _status_page(world: World) -> StatusPage:

@@ -1,0 +1,142 @@
+"""Whether a week was slower than the one before."""
+
+from collections.abc import Mapping, Sequence
+from math import ceil, log
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from backend.analysis.sketch import GAMMA, Sketch, added
+from backend.analysis.weeks import Course, RegionWeek, region_week, together
+
+MS = 1_000.0
+Days = Mapping[int, Sketch]
+
+
+def sketch(*values_ms: float) -> Sketch:
+    return added({ceil(log(value * MS) / log(GAMMA)): 1} for value in values_ms)
+
+
+def week(*medians_ms: float | None) -> Days:
+    """A day each, from Monday on; None is a day without any value."""
+    return {day: sketch(median) for day, median in enumerate(medians_ms) if median is not None}
+
+
+def compared(before: Days, now: Days) -> RegionWeek:
+    found = region_week("Frankfurt", before, now)
+    assert found is not None
+    return found
+
+
+def test_a_week_of_which_each_day_was_slower_is_slower() -> None:
+    found = compared(week(*[300] * 7), week(*[330] * 7))
+
+    assert found.course is Course.SLOWER
+    assert found.now_us == pytest.approx(330 * MS, rel=0.01)
+    assert found.before_us == pytest.approx(300 * MS, rel=0.01)
+
+
+def test_a_week_of_which_each_day_was_faster_is_faster() -> None:
+    assert compared(week(*[330] * 7), week(*[300] * 7)).course is Course.FASTER
+
+
+def test_one_day_that_was_as_before_makes_it_no_slower_week() -> None:
+    assert compared(week(*[300] * 7), week(*[400] * 6, 290)).course is Course.SAME
+
+
+@pytest.mark.parametrize(("before_ms", "now_ms"), [(300, 312), (1_000, 1_030), (20, 28)])
+def test_a_difference_of_less_than_five_per_cent_or_ten_milliseconds_is_none(before_ms: float, now_ms: float) -> None:
+    assert compared(week(*[before_ms] * 7), week(*[now_ms] * 7)).course is Course.SAME
+
+
+@pytest.mark.parametrize(("before_ms", "now_ms"), [(300, 322), (40, 52)])
+def test_a_difference_of_more_is_told(before_ms: float, now_ms: float) -> None:
+    assert compared(week(*[before_ms] * 7), week(*[now_ms] * 7)).course is Course.SLOWER
+
+
+def test_days_are_held_against_the_same_days_of_the_week_before() -> None:
+    """A week whose weekend is fast, and of which the slow days alone were measured again."""
+    before = week(400, 400, 400, 400, 400, 200, 200)
+    now = week(400, 400, 400, 400, 400)
+
+    found = compared(before, now)
+
+    assert (found.course, found.before_us) == (Course.SAME, found.now_us)
+
+
+def test_four_days_in_common_are_too_few_to_say_anything() -> None:
+    found = compared(week(300, 300, 300, 300, None, 300, None), week(400, 400, 400, 400, 400, None, 400))
+
+    assert (found.before_us, found.course) == (None, None)
+    assert found.now_us == pytest.approx(400 * MS, rel=0.01)
+
+
+def test_five_days_in_common_are_enough() -> None:
+    assert compared(week(300, 300, 300, 300, 300), week(400, 400, 400, 400, 400, 400)).course is Course.SLOWER
+
+
+def test_of_a_week_without_a_value_there_is_nothing() -> None:
+    assert region_week("Frankfurt", week(*[300] * 7), {}) is None
+    assert together([]) is None
+
+
+def region(name: str, now_ms: float, before_ms: float | None, course: Course | None) -> RegionWeek:
+    before_us = None if before_ms is None else before_ms * MS
+    return RegionWeek(region=name, now_us=now_ms * MS, before_us=before_us, course=course)
+
+
+@pytest.mark.parametrize(
+    ("courses", "course"),
+    [
+        ([Course.SAME, Course.SAME], Course.SAME),
+        ([Course.SLOWER, Course.SAME], Course.SLOWER),
+        ([Course.FASTER, Course.SAME], Course.FASTER),
+        ([Course.SLOWER, Course.FASTER], Course.MIXED),
+    ],
+)
+def test_a_monitor_went_as_its_regions_did(courses: Sequence[Course], course: Course) -> None:
+    found = together([region(str(place), 300, 200, one) for place, one in enumerate(courses)])
+
+    assert found is not None
+    assert found.course is course
+    assert [one.course for one in (*found.slower, *found.faster)] == [one for one in courses if one is not Course.SAME]
+
+
+def test_a_region_that_is_new_moves_no_average() -> None:
+    """A far one, which would make the site slower by its distance alone."""
+    found = together([region("near", 100, 100, Course.SAME), region("far", 700, None, None)])
+
+    assert found is not None
+    assert (found.now_us, found.before_us, found.course) == (100 * MS, 100 * MS, Course.SAME)
+
+
+def test_where_nothing_can_be_compared_the_week_is_told_alone() -> None:
+    found = together([region("near", 100, None, None), region("far", 700, None, None)])
+
+    assert found is not None
+    assert (found.now_us, found.before_us, found.course) == (400 * MS, None, None)
+
+
+def test_weeks_without_a_change_are_hardly_ever_called_so() -> None:
+    """CV 15 % from run to run, 2 % from day to day, 24 runs a day."""
+    random = Random(4)
+
+    def any_week() -> Days:
+        days = {day: 300 * random.gauss(1, 0.02) for day in range(7)}
+        return {day: sketch(*(max(1, level * random.gauss(1, 0.15)) for _ in range(24))) for day, level in days.items()}
+
+    called = sum(compared(any_week(), any_week()).course is not Course.SAME for _ in range(400))
+
+    assert called <= 1
+
+
+@given(st.lists(st.tuples(st.floats(1, 5_000), st.floats(1, 5_000)), min_size=5, max_size=7))
+def test_what_is_slower_one_way_is_faster_the_other(pairs: list[tuple[float, float]]) -> None:
+    before, now = (dict(enumerate(sketch(value) for value in side)) for side in zip(*pairs, strict=True))
+    there, back = compared(before, now), compared(now, before)
+
+    assert (there.now_us, there.before_us) == (back.before_us, back.now_us)
+    if there.course is Course.SLOWER and back.course is not Course.SAME:
+        assert back.course is Course.FASTER

@@ -1,0 +1,103 @@
+"""Whether a week differs from the one before, by the medians of their days. Pure.
+
+Like is held against like: the same days of the week, of one monitor in one region. A week is called slower when each of
+these days was slower than the same day a week before, and the weeks differ by something worth telling. Without a change
+all of five days agree by chance once in 16 times, all of seven once in 64 (sign test), and then by little.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import fmean
+
+from backend.analysis.sketch import Sketch, added, quantile
+
+# So many days of the week have to be known in both weeks.
+LEAST_DAYS = 5
+# Less than this is not worth a word, the greater of both: a sketch is off by up to one per cent, twice.
+LEAST_SHARE, LEAST_US = 0.05, 10_000.0
+
+
+class Course(StrEnum):
+    """How a week went beside the one before. `MIXED`: slower in some regions and faster in others."""
+
+    SLOWER = "slower"
+    FASTER = "faster"
+    MIXED = "mixed"
+    SAME = "same"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegionWeek:
+    """The median of a week from a region, and of the week before on the same days; None with the course where there is
+    too little to compare."""
+
+    region: str
+    now_us: float
+    before_us: float | None = None
+    course: Course | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonitorWeek:
+    """The same from all regions: medians averaged over those regions that can be compared, or over all where none can.
+    `slower` and `faster` are the regions that differ for sure."""
+
+    now_us: float
+    before_us: float | None
+    course: Course | None
+    slower: tuple[RegionWeek, ...] = ()
+    faster: tuple[RegionWeek, ...] = ()
+
+
+def region_week(region: str, before: Mapping[int, Sketch], now: Mapping[int, Sketch]) -> RegionWeek | None:
+    """One region by sketches of its days, by the day of the week; None where the week has no value. Days without any
+    value are left out by the caller."""
+    both = sorted(before.keys() & now.keys())
+    if not now:
+        return None
+    if len(both) < LEAST_DAYS:
+        return RegionWeek(region=region, now_us=_median_us(now.values()))
+    before_us, now_us = (_median_us(week[day] for day in both) for week in (before, now))
+    pairs = [(_median_us([before[day]]), _median_us([now[day]])) for day in both]
+    return RegionWeek(region=region, now_us=now_us, before_us=before_us, course=_course(pairs, before_us, now_us))
+
+
+def together(regions: Sequence[RegionWeek]) -> MonitorWeek | None:
+    """A monitor from all of its regions; None where no region has a value."""
+    if not regions:
+        return None
+    before_us = [one.before_us for one in regions if one.before_us is not None]
+    shown = [one for one in regions if one.before_us is not None] or regions
+    slower = tuple(one for one in regions if one.course is Course.SLOWER)
+    faster = tuple(one for one in regions if one.course is Course.FASTER)
+    return MonitorWeek(
+        now_us=fmean(one.now_us for one in shown),
+        before_us=fmean(before_us) if before_us else None,
+        course=_common(slower, faster) if before_us else None,
+        slower=slower,
+        faster=faster,
+    )
+
+
+def _median_us(sketches: Iterable[Sketch]) -> float:
+    value_us = quantile(added(sketches), 0.5)
+    if value_us is None:
+        raise ValueError("a day without a value")
+    return value_us
+
+
+def _common(slower: Sequence[RegionWeek], faster: Sequence[RegionWeek]) -> Course:
+    if slower and faster:
+        return Course.MIXED
+    if slower:
+        return Course.SLOWER
+    return Course.FASTER if faster else Course.SAME
+
+
+def _course(pairs: Sequence[tuple[float, float]], before_us: float, now_us: float) -> Course:
+    if abs(now_us - before_us) < max(LEAST_US, LEAST_SHARE * before_us):
+        return Course.SAME
+    if all(now > before for before, now in pairs):
+        return Course.SLOWER
+    return Course.FASTER if all(now < before for before, now in pairs) else Course.SAME

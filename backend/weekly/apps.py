@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class WeeklyConfig(AppConfig):
+    name = "backend.weekly"

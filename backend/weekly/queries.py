@@ -1,0 +1,31 @@
+"""What is read about reports of weeks."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from backend.accounts.models import Organisation
+from backend.weekly.models import WeeklyReport
+
+
+def newest_report(organisation: Organisation) -> WeeklyReport | None:
+    """The one of the last week. One statement."""
+    return WeeklyReport.objects.filter(organisation=organisation).order_by("-week").first()
+
+
+def report_of(organisation: Organisation, week: date) -> WeeklyReport | None:
+    """The one of a week, by its Monday. One statement."""
+    return WeeklyReport.objects.filter(organisation=organisation, week=week).first()
+
+
+def reports(organisation: Organisation, *, before: date | None = None, limit: int) -> Sequence[WeeklyReport]:
+    """The newest first, of weeks before one. One statement."""
+    found = WeeklyReport.objects.filter(organisation=organisation)
+    return list((found if before is None else found.filter(week__lt=before)).order_by("-week")[:limit])
+
+
+def weeks_beside(organisation: Organisation, week: date) -> tuple[date | None, date | None]:
+    """The weeks before and after one of which there are reports. Two statements."""
+    found = WeeklyReport.objects.filter(organisation=organisation)
+    before = found.filter(week__lt=week).order_by("-week").values_list("week", flat=True).first()
+    after = found.filter(week__gt=week).order_by("week").values_list("week", flat=True).first()
+    return before, after

@@ -1,0 +1,121 @@
+"""What channels are told of a week. Pure."""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from uuid import UUID
+
+from backend.alerts.message import Event, Fact, Link, Message, Severity
+from backend.alerts.metrics import LABELS, written
+from backend.alerts.wording import joined, length
+from backend.analysis.weeks import Course, MonitorWeek, RegionWeek
+from backend.weekly.report import Report, SiteWeek, begin_of
+from workers.diagnosis.catalogue import title_of
+from workers.measurement.finding import FindingId
+from workers.measurement.finding import Severity as CauseSeverity
+
+# Of a message that people read to its end.
+_MOST_SITES, _MOST_REGIONS = 7, 3
+_LEAST_COST_US = 500
+_BY = "Monday to Sunday, by UTC. Slower and faster are told where each day was so beside the same day a week before."
+
+
+def message_of(report: Report, report_id: UUID) -> Message:
+    """The week in a few sentences, and the way to all of it."""
+    told = [site for site in report.sites if site.was_down or site.became_slower or site.became_faster]
+    sentences = [sentence_of(site) for site in told[:_MOST_SITES]]
+    if len(told) > _MOST_SITES:
+        sentences.append(f"{len(told) - _MOST_SITES:,} more were down, slower or faster.")
+    return Message(
+        event=Event.WEEKLY,
+        severity=Severity.INFO,
+        title=f"Week of {day(report)}: {headline(report)}",
+        at=begin_of(report.week),
+        sentences=(*sentences, *_to_mend(report)),
+        facts=tuple(_facts(report)),
+        context=(_BY,),
+        links=(Link(label="The whole week", path=f"/weekly/{report.week}/"),),
+        data={"report": str(report_id), "week": report.week.isoformat()},
+    )
+
+
+def day(report: Report) -> str:
+    """`23 Nov 2026`."""
+    return f"{report.week.day} {report.week:%b %Y}"
+
+
+def headline(report: Report) -> str:
+    """`Shop was down for 13 min, 2 sites became slower`."""
+    down = [site for site in report.sites if site.was_down]
+    parts = [f"{down[0].name} was down for {_length(down[0].uptime.down_us)}"] if len(down) == 1 else []
+    if len(down) > 1:
+        parts.append(f"{len(down):,} of {len(report.sites):,} sites were down")
+    parts += [
+        f"{many[0].name if len(many) == 1 else f'{len(many):,} sites'} became {how}"
+        for how, many in (
+            ("slower", [site for site in report.sites if site.became_slower]),
+            ("faster", [site for site in report.sites if site.became_faster]),
+        )
+        if many
+    ]
+    return ", ".join(parts) or "nothing was down, and nothing became slower"
+
+
+def sentence_of(site: SiteWeek) -> str:
+    """`Shop: down for 13 min in 2 outages; first byte slower in Frankfurt (412 ms, was 316 ms).`."""
+    parts = [downtime(site)] if site.was_down else []
+    for column, week in (("ttfb", site.probe), ("lcp", site.page)):
+        if week is not None and week.course not in (None, Course.SAME):
+            parts.append(f"{LABELS[column].lower()} {course_of(week)}")
+    return f"{site.name}: {'; '.join(parts)}."
+
+
+def course_of(week: MonitorWeek) -> str:
+    """`slower in Frankfurt (412 ms, was 316 ms)`."""
+    told = (("slower", week.slower), ("faster", week.faster))
+    return " and ".join(f"{how} {_where(regions)}" for how, regions in told if regions)
+
+
+def _where(regions: Sequence[RegionWeek]) -> str:
+    shown = [f"{one.region} ({figures_of(one)})" for one in regions[:_MOST_REGIONS]]
+    more = len(regions) - len(shown)
+    return f"in {joined([*shown, f'{more:,} more'] if more else shown)}"
+
+
+def figures_of(one: RegionWeek) -> str:
+    """`412 ms, was 316 ms`."""
+    now, before = written("ttfb_ms", one.now_us / 1_000), written("ttfb_ms", (one.before_us or 0) / 1_000)
+    return f"{now}, was {before}"
+
+
+def cause_title(site: SiteWeek) -> str | None:
+    """`The key exchange …: 210 ms`: what to mend first; None where nothing is to be mended, or nobody knows it here."""
+    if site.cause is None or site.cause.finding not in set(FindingId):
+        return None
+    saving_us = site.cause.saving_us or 0
+    cost = f": {written('ttfb_ms', saving_us / 1_000)}" if saving_us >= _LEAST_COST_US else ""
+    return f"{title_of(FindingId(site.cause.finding), CauseSeverity(site.cause.severity))}{cost}"
+
+
+def _to_mend(report: Report) -> Iterator[str]:
+    """What costs most of all."""
+    costly = [site for site in report.sites if site.cause is not None and (site.cause.saving_us or 0) >= _LEAST_COST_US]
+    if costly:
+        worst = max(costly, key=lambda site: site.cause.saving_us or 0 if site.cause else 0)
+        if title := cause_title(worst):
+            yield f"What costs most now, at {worst.name}: {title}."
+
+
+def _facts(report: Report) -> Iterator[Fact]:
+    yield Fact(label="Sites", value=f"{len(report.sites):,}")
+    yield Fact(label="Never down", value=f"{sum(not site.was_down for site in report.sites):,}")
+    yield Fact(label="Alerts", value=f"{report.alert_count:,}")
+
+
+def downtime(site: SiteWeek) -> str:
+    """`down for 13 min in 2 outages`."""
+    times = "" if site.uptime.outages == 1 else f" in {site.uptime.outages:,} outages"
+    return f"down for {_length(site.uptime.down_us)}{times}"
+
+
+def _length(us: int) -> str:
+    return length(timedelta(microseconds=us))
