@@ -1,8 +1,9 @@
 """Whether a week differs from the one before, by the medians of their days. Pure.
 
-Like is held against like: the same days of the week, of one monitor in one region. A week is called slower when each of
-these days was slower than the same day a week before, and the weeks differ by something worth telling. Without a change
-all of five days agree by chance once in 16 times, all of seven once in 64 (sign test), and then by little.
+Like is held against like: the same days of the week, of one monitor in one region. A week is called slower when each
+of these days was slower than the same day a week before, and the weeks differ by what would be worth an alert
+(`settings`). Without a change all of five days agree by chance once in 16 times, all of seven once in 64 (sign test),
+and then by little.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,12 +11,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
 
+from backend.analysis.settings import DAY_S, settings_for
 from backend.analysis.sketch import Sketch, added, quantile
 
 # So many days of the week have to be known in both weeks.
 LEAST_DAYS = 5
-# Less than this is not worth a word, the greater of both: a sketch is off by up to one per cent, twice.
-LEAST_SHARE, LEAST_US = 0.05, 10_000.0
 
 
 class Course(StrEnum):
@@ -50,9 +50,9 @@ class MonitorWeek:
     faster: tuple[RegionWeek, ...] = ()
 
 
-def region_week(region: str, before: Mapping[int, Sketch], now: Mapping[int, Sketch]) -> RegionWeek | None:
-    """One region by sketches of its days, by the day of the week; None where the week has no value. Days without any
-    value are left out by the caller."""
+def region_week(region: str, metric: str, before: Mapping[int, Sketch], now: Mapping[int, Sketch]) -> RegionWeek | None:
+    """One region by sketches in us of a metric's days, by the day of the week; None where the week has no value. Days
+    without any value are left out by the caller."""
     both = sorted(before.keys() & now.keys())
     if not now:
         return None
@@ -60,7 +60,9 @@ def region_week(region: str, before: Mapping[int, Sketch], now: Mapping[int, Ske
         return RegionWeek(region=region, now_us=_median_us(now.values()))
     before_us, now_us = (_median_us(week[day] for day in both) for week in (before, now))
     pairs = [(_median_us([before[day]]), _median_us([now[day]])) for day in both]
-    return RegionWeek(region=region, now_us=now_us, before_us=before_us, course=_course(pairs, before_us, now_us))
+    return RegionWeek(
+        region=region, now_us=now_us, before_us=before_us, course=_course(pairs, before_us, now_us, metric)
+    )
 
 
 def together(regions: Sequence[RegionWeek]) -> MonitorWeek | None:
@@ -95,8 +97,9 @@ def _common(slower: Sequence[RegionWeek], faster: Sequence[RegionWeek]) -> Cours
     return Course.FASTER if faster else Course.SAME
 
 
-def _course(pairs: Sequence[tuple[float, float]], before_us: float, now_us: float) -> Course:
-    if abs(now_us - before_us) < max(LEAST_US, LEAST_SHARE * before_us):
+def _course(pairs: Sequence[tuple[float, float]], before_us: float, now_us: float, metric: str) -> Course:
+    least = settings_for(metric, interval_s=DAY_S)
+    if abs(now_us - before_us) < max(least.min_change * 1_000, least.min_change_pct / 100 * before_us):
         return Course.SAME
     if all(now > before for before, now in pairs):
         return Course.SLOWER

@@ -1,12 +1,12 @@
 """A report of a week as its page shows it. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import UUID
 
 from backend.alerts.message import Severity
-from backend.alerts.wording import joined
+from backend.alerts.wording import joined, length
 from backend.analysis.weeks import Course, MonitorWeek
 from backend.web import units
 from backend.web.overview import Level
@@ -36,9 +36,9 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A site in the table; a figure is None where there was no value."""
+    """A site in the table; a figure is None where there was no value, `site_id` once the site is deleted."""
 
-    site_id: UUID
+    site_id: UUID | None
     name: str
     uptime: str
     uptime_note: str
@@ -51,9 +51,10 @@ class Row:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlertRow:
-    """An alert in the list; `ended_at` is None where it went on as the report was written."""
+    """An alert in the list; `ended_at` is None where it went on as the report was written, `incident_id` once it
+    is gone with its site."""
 
-    incident_id: UUID
+    incident_id: UUID | None
     title: str
     level: Level
     began_at: datetime
@@ -69,14 +70,14 @@ class Tally:
     note: str
 
 
-def rows_of(report: Report) -> list[Row]:
-    """Its sites, those that need attention first."""
-    return [_row(site) for site in report.sites]
+def rows_of(report: Report, there: Container[str]) -> list[Row]:
+    """Its sites, those that need attention first; the ids of those that are `there` still lead somewhere."""
+    return [_row(site, _id(site.site_id, there)) for site in report.sites]
 
 
-def alerts_of(report: Report) -> list[AlertRow]:
-    """Those of its alerts that are kept, the worst first."""
-    return [_alert(alert) for alert in report.alerts]
+def alerts_of(report: Report, there: Container[str]) -> list[AlertRow]:
+    """The alerts that it names, the worst first."""
+    return [_alert(alert, _id(alert.incident_id, there)) for alert in report.alerts]
 
 
 def tallies_of(report: Report) -> Iterator[Tally]:
@@ -95,9 +96,13 @@ def tallies_of(report: Report) -> Iterator[Tally]:
     yield Tally(label="Alerts", value=units.count(report.alert_count), note="that channels heard of")
 
 
-def _row(site: SiteWeek) -> Row:
+def _id(text: str, there: Container[str]) -> UUID | None:
+    return UUID(text) if text in there else None
+
+
+def _row(site: SiteWeek, site_id: UUID | None) -> Row:
     return Row(
-        site_id=UUID(site.site_id),
+        site_id=site_id,
         name=site.name,
         uptime=units.share_of_time(site.uptime.share),
         uptime_note=_uptime_note(site),
@@ -117,6 +122,8 @@ def _uptime_level(site: SiteWeek) -> Level:
 
 def _uptime_note(site: SiteWeek) -> str:
     parts = [downtime(site)] if site.was_down else []
+    if site.uptime.partly_us:
+        parts.append(f"down for {length(timedelta(microseconds=site.uptime.partly_us))} from some regions only")
     if site.uptime.before is not None and site.uptime.before != site.uptime.share:
         parts.append(f"{units.share_of_time(site.uptime.before)} the week before")
     return ", ".join(parts)
@@ -138,9 +145,9 @@ def _where(week: MonitorWeek) -> str:
     return f"in {joined(shown)}" if len(shown) <= 2 else f"in {number_of(len(shown), 'region')}"
 
 
-def _alert(alert: AlertWeek) -> AlertRow:
+def _alert(alert: AlertWeek, incident_id: UUID | None) -> AlertRow:
     return AlertRow(
-        incident_id=UUID(alert.incident_id),
+        incident_id=incident_id,
         title=as_read(alert.title),
         level="bad" if alert.severity == Severity.CRITICAL else "warn",
         began_at=datetime.fromisoformat(alert.began_at),

@@ -19,13 +19,14 @@ from backend.instants import to_us
 from backend.runs.diagnoses import causes_in_order, known_causes
 from backend.runs.queries import FoundCause, worst_findings
 from backend.runs.queries.days import DaysOf, days_of
+from backend.runs.queries.series import column_of
 from backend.sites.models import Monitor, Site, SiteStatus
 from backend.weekly.report import WEEK, AlertWeek, CauseWeek, Report, SiteWeek, UptimeWeek, begin_of
 from workers.measurement.finding import Severity as CauseSeverity
 from workers.measurement.messages import Kind
 
 # What says how fast a site is: the first byte of its probe, the largest paint of its page.
-METRICS = {Kind.PROBE: "ttfb_us", Kind.PAGE: "lcp_us"}
+METRICS = {Kind.PROBE: "ttfb_ms", Kind.PAGE: "lcp_ms"}
 MAX_ALERTS = 20
 
 
@@ -91,11 +92,11 @@ def _weeks_of(
     found: dict[int, dict[str, MonitorWeek | None]] = defaultdict(dict)
     for kind, metric in METRICS.items():
         mine = [monitor for monitor in monitors if monitor.kind == kind]
-        days = days_of([monitor.pk for monitor in mine], metric, begin - WEEK, begin + WEEK)
+        days = days_of([monitor.pk for monitor in mine], column_of(metric), begin - WEEK, begin + WEEK)
         by_monitor = _by_monitor(days)
         for monitor in mine:
             seen = by_monitor.get(monitor.pk, {})
-            places = (_region(monitor, regions[pk], seen[pk], week) for pk in seen if pk in regions)
+            places = (_region(monitor, metric, regions[pk], seen[pk], week) for pk in seen if pk in regions)
             found[monitor.site_id][kind] = together([place for place in places if place is not None])
     return found
 
@@ -107,12 +108,12 @@ def _by_monitor(days: DaysOf) -> Mapping[int, Mapping[int, Mapping[date, Sketch]
     return found
 
 
-def _region(monitor: Monitor, name: str, days: Mapping[date, Sketch], week: date) -> RegionWeek | None:
+def _region(monitor: Monitor, metric: str, name: str, days: Mapping[date, Sketch], week: date) -> RegionWeek | None:
     """What was measured in another way before the monitor was changed is compared with nothing."""
     since = None if monitor.due_since is None else monitor.due_since.date() + timedelta(days=1)
     before = {day.weekday(): one for day, one in days.items() if day < week and (since is None or day >= since)}
     now = {day.weekday(): one for day, one in days.items() if day >= week}
-    return region_week(name, before, now)
+    return region_week(name, metric, before, now)
 
 
 def _told(organisation: Organisation, week: date) -> "QuerySet[Incident]":

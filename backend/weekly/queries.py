@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from datetime import date
 
 from backend.accounts.models import Organisation
+from backend.alerts.models import Incident
+from backend.sites.models import Site
 from backend.weekly.models import WeeklyReport
+from backend.weekly.report import Report
 
 
 def newest_report(organisation: Organisation) -> WeeklyReport | None:
@@ -21,6 +24,15 @@ def reports(organisation: Organisation, *, before: date | None = None, limit: in
     """The newest first, of weeks before one. One statement."""
     found = WeeklyReport.objects.filter(organisation=organisation)
     return list((found if before is None else found.filter(week__lt=before)).order_by("-week")[:limit])
+
+
+def still_there(organisation: Organisation, report: Report) -> frozenset[str]:
+    """The ids of its sites and alerts that were not deleted since. Two statements."""
+    sites = Site.objects.filter(organisation=organisation, public_id__in=[one.site_id for one in report.sites])
+    alerts = Incident.objects.filter(
+        organisation=organisation, public_id__in=[one.incident_id for one in report.alerts]
+    )
+    return frozenset(str(pk) for found in (sites, alerts) for pk in found.values_list("public_id", flat=True))
 
 
 def weeks_beside(organisation: Organisation, week: date) -> tuple[date | None, date | None]:

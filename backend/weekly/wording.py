@@ -44,20 +44,25 @@ def day(report: Report) -> str:
 
 
 def headline(report: Report) -> str:
-    """`Shop was down for 13 min, 2 sites became slower`."""
-    down = [site for site in report.sites if site.was_down]
-    parts = [f"{down[0].name} was down for {_length(down[0].uptime.down_us)}"] if len(down) == 1 else []
-    if len(down) > 1:
-        parts.append(f"{len(down):,} of {len(report.sites):,} sites were down")
-    parts += [
-        f"{many[0].name if len(many) == 1 else f'{len(many):,} sites'} became {how}"
-        for how, many in (
-            ("slower", [site for site in report.sites if site.became_slower]),
-            ("faster", [site for site in report.sites if site.became_faster]),
-        )
-        if many
-    ]
+    """`Shop was down for 13 min and became slower, 2 sites became faster`."""
+    parts: list[str] = []
+    last: Sequence[SiteWeek] = ()
+    for sites, one, many in _changes(report):
+        if len(sites) == 1 and sites == last:
+            parts[-1] += f" and {one}"
+        elif sites:
+            parts.append(f"{sites[0].name} {one}" if len(sites) == 1 else f"{len(sites):,} sites {many}")
+        last = sites or last
     return ", ".join(parts) or "nothing was down, and nothing became slower"
+
+
+def _changes(report: Report) -> Iterator[tuple[Sequence[SiteWeek], str, str]]:
+    """Sites of which the same is to be told, and what: of one, and of many."""
+    down = [site for site in report.sites if site.was_down]
+    spent = _length(down[0].uptime.down_us) if down else ""
+    yield down, f"was down for {spent}", "were down"
+    yield [site for site in report.sites if site.became_slower], "became slower", "became slower"
+    yield [site for site in report.sites if site.became_faster], "became faster", "became faster"
 
 
 def sentence_of(site: SiteWeek) -> str:

@@ -25,7 +25,7 @@ def week(*medians_ms: float | None) -> Days:
 
 
 def compared(before: Days, now: Days) -> RegionWeek:
-    found = region_week("Frankfurt", before, now)
+    found = region_week("Frankfurt", "ttfb_ms", before, now)
     assert found is not None
     return found
 
@@ -56,6 +56,14 @@ def test_a_difference_of_more_is_told(before_ms: float, now_ms: float) -> None:
     assert compared(week(*[before_ms] * 7), week(*[now_ms] * 7)).course is Course.SLOWER
 
 
+def test_a_paint_has_to_differ_by_as_much_as_for_an_alert() -> None:
+    less, more = (region_week("Frankfurt", "lcp_ms", week(*[500] * 7), week(*[now] * 7)) for now in (590, 620))
+
+    assert less is not None
+    assert more is not None
+    assert (less.course, more.course) == (Course.SAME, Course.SLOWER)
+
+
 def test_days_are_held_against_the_same_days_of_the_week_before() -> None:
     """A week whose weekend is fast, and of which the slow days alone were measured again."""
     before = week(400, 400, 400, 400, 400, 200, 200)
@@ -78,7 +86,7 @@ def test_five_days_in_common_are_enough() -> None:
 
 
 def test_of_a_week_without_a_value_there_is_nothing() -> None:
-    assert region_week("Frankfurt", week(*[300] * 7), {}) is None
+    assert region_week("Frankfurt", "ttfb_ms", week(*[300] * 7), {}) is None
     assert together([]) is None
 
 

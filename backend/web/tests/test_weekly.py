@@ -7,7 +7,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import Membership, Organisation
-from backend.alerts.models import Channel
+from backend.alerts.models import Channel, Outage
 from backend.alerts.tests.world import World
 from backend.cast import Member
 from backend.sites.models import Site
@@ -53,7 +53,7 @@ def test_it_tells_uptime_and_what_became_slower_and_where(world: World, client: 
 
     text = page(client)
 
-    assert "Shop was down for 60 min, Shop became slower" in text
+    assert "Shop was down for 60 min and became slower" in text
     assert "99.404 %" in text
     assert "down for 60 min, 100 % the week before" in text
     assert "396 ms" in text
@@ -92,6 +92,25 @@ def test_a_day_that_is_none_has_no_page(world: World, client: Client, week: str)
     assert client.get(f"/weekly/{week}/").status_code == 404
 
 
+def test_what_was_deleted_since_is_named_and_leads_nowhere(world: World, client: Client) -> None:
+    incident(world, THIS, title="Shop is down: connection refused")
+    step(MORNING)
+    Site.objects.all().delete()
+
+    body = client.get(f"/weekly/{THIS}/").content.decode()
+
+    assert "Shop is down: connection refused" in body
+    assert "/sites/" + str(world.fleet.site.public_id) not in body
+
+
+def test_what_was_down_from_some_regions_only_is_told_so(world: World, client: Client) -> None:
+    outage(world, THIS, hours=1)
+    Outage.objects.update(state="degraded")
+    step(MORNING)
+
+    assert "! 100 % down for 60 min from some regions only" in page(client)
+
+
 def test_other_organisations_weeks_are_not_found(world: World, client: Client) -> None:
     step(MORNING)
     WeeklyReport.objects.update(organisation=Organisation.objects.create(name="Other", slug="other"))
@@ -117,7 +136,7 @@ def test_it_takes_as_many_statements_for_many_sites(
     row.document["sites"] *= 150
     row.save()
 
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(11):
         text = page(client)
     assert "Sites 1 to 100 of 150" in text
 

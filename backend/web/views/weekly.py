@@ -10,7 +10,7 @@ from backend.accounts.permissions import Permission
 from backend.web import weekly_page
 from backend.web.access import MemberRequest, needs
 from backend.web.pagination import part_of
-from backend.weekly.queries import newest_report, report_of, weeks_beside
+from backend.weekly.queries import newest_report, report_of, still_there, weeks_beside
 from backend.weekly.report import WEEK, Report
 from backend.weekly.wording import day, headline
 
@@ -35,6 +35,7 @@ def page(request: MemberRequest, week: date) -> HttpResponse:
     if row is None:
         raise Http404
     report = Report.from_json(row.document)
+    there = still_there(request.organisation, report)
     before, after = weeks_beside(request.organisation, week)
     context = {
         "section": "sites",
@@ -43,8 +44,8 @@ def page(request: MemberRequest, week: date) -> HttpResponse:
         "headline": headline(report),
         "is_bad": any(site.was_down or site.became_slower for site in report.sites),
         "tallies": list(weekly_page.tallies_of(report)),
-        "part": part_of(request, weekly_page.rows_of(report), size=SITES_SHOWN),
-        "alerts_told": weekly_page.alerts_of(report),
+        "part": part_of(request, weekly_page.rows_of(report, there), size=SITES_SHOWN),
+        "alerts_told": weekly_page.alerts_of(report, there),
         "more_alerts": report.alert_count - len(report.alerts),
         "written_at": row.written_at,
         "before": before,

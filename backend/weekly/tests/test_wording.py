@@ -29,9 +29,7 @@ def speed(course: Course | None, *regions: str) -> MonitorWeek:
     )
 
 
-def site(
-    name: str = "Shop", *, uptime: UptimeWeek = UP, probe: MonitorWeek | None = None, **fields: object
-) -> SiteWeek:
+def site(name: str = "Shop", **fields: object) -> SiteWeek:
     usual = SiteWeek(
         site_id=str(ID),
         name=name,
@@ -57,12 +55,16 @@ SLOWER, FASTER = speed(Course.SLOWER, "Frankfurt"), speed(Course.FASTER, "Frankf
     [
         ([site()], "nothing was down, and nothing became slower"),
         ([site(uptime=DOWN), site("Blog")], "Shop was down for 13 min"),
-        ([site(uptime=DOWN), site("Blog", uptime=DOWN), site("Docs")], "2 of 3 sites were down"),
+        ([site(uptime=DOWN), site("Blog", uptime=DOWN), site("Docs")], "2 sites were down"),
         ([site(probe=SLOWER), site("Blog")], "Shop became slower"),
         ([site(uptime=DOWN), site("Blog", probe=SLOWER), site("Docs", probe=SLOWER)],
          "Shop was down for 13 min, 2 sites became slower"),
         ([site(probe=FASTER), site("Blog", probe=SLOWER)], "Blog became slower, Shop became faster"),
         ([site(probe=FASTER, page=SLOWER)], "Shop became slower"),
+        ([site(uptime=DOWN, probe=SLOWER), site("Blog", probe=FASTER)],
+         "Shop was down for 13 min and became slower, Blog became faster"),
+        ([site("2 sites", uptime=DOWN), site("2 sites", uptime=DOWN, probe=SLOWER)],
+         "2 sites were down, 2 sites became slower"),
     ],
 )  # fmt: skip
 def test_the_headline_says_what_matters_most(sites: list[SiteWeek], text: str) -> None:
