@@ -10,6 +10,7 @@ from backend.sites.models import Site
 
 MAX_TITLE_CHARS = 100
 MIN_SLUG_CHARS, MAX_SLUG_CHARS = 3, 50
+MAX_ANNOUNCEMENT_CHARS, MAX_UPDATE_CHARS = 150, 2_000
 
 
 class StatusPage(models.Model):
@@ -28,3 +29,45 @@ class StatusPage(models.Model):
 
     def __str__(self) -> str:
         return self.title
+
+
+class AnnouncementStage(models.TextChoices):
+    """How far people are with what they announced."""
+
+    INVESTIGATING = "investigating", "Investigating"
+    IDENTIFIED = "identified", "Identified"
+    MONITORING = "monitoring", "Monitoring"
+    RESOLVED = "resolved", "Resolved"
+
+
+class Announcement(models.Model):
+    """What people tell the visitors of a page beside what is measured. `ended_at` is null until it is resolved."""
+
+    public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
+    page = models.ForeignKey(StatusPage, on_delete=models.CASCADE, related_name="announcements")
+    title = models.CharField(max_length=MAX_ANNOUNCEMENT_CHARS)
+    created_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["page", "-created_at"], name="announcement_by_page")]
+
+    def __str__(self) -> str:
+        return self.title
+
+
+class Update(models.Model):
+    """One thing that was said about it, in the order of `at`."""
+
+    public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
+    announcement = models.ForeignKey(Announcement, on_delete=models.CASCADE, related_name="updates")
+    stage = models.CharField(max_length=15, choices=AnnouncementStage)
+    text = models.CharField(max_length=MAX_UPDATE_CHARS)
+    at = models.DateTimeField(default=timezone.now)
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        ordering = ("at", "pk")
+
+    def __str__(self) -> str:
+        return f"{self.stage}: {self.text}"

@@ -16,12 +16,15 @@ from backend.analysis.uptime import Seen
 from backend.instants import from_us, to_us
 from backend.runs.queries.latest import sites_heard_of
 from backend.sites.models import Site
-from backend.status.models import StatusPage
+from backend.status.models import Announcement, AnnouncementStage, StatusPage
 
 # Bars of days begin at midnight.
 KNOWN_FOR = timedelta(days=91)
 # What is planned for later than this is no news yet.
 _AHEAD = timedelta(days=14)
+# What is over for longer is none any more.
+LATELY = timedelta(days=14)
+MAX_ANNOUNCEMENTS = 50
 
 
 class Condition(StrEnum):
@@ -55,13 +58,35 @@ class Planned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PublicUpdate:
+    """What people said about something they announced."""
+
+    public_id: UUID
+    stage: AnnouncementStage
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicAnnouncement:
+    """What people announced, and all they said about it, the newest first."""
+
+    public_id: UUID
+    title: str
+    is_open: bool
+    updates: tuple[PublicUpdate, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PublicPage:
-    """All that guests are told, as of `at`. Sites are in the order of their names."""
+    """All that guests are told, as of `at`. Sites are in the order of their names; announcements those that are open or
+    were so lately, the newest first."""
 
     title: str
     at: datetime
     sites: tuple[PublicSite, ...]
     planned: tuple[Planned, ...]
+    announcements: tuple[PublicAnnouncement, ...] = ()
 
     @property
     def condition(self) -> Condition:
@@ -81,7 +106,7 @@ def status_page(organisation: Organisation, public_id: UUID) -> StatusPage | Non
 
 
 def public_page(slug: str, *, now: datetime) -> PublicPage | None:
-    """What guests see at an address; None where there is no page. Eleven statements."""
+    """What guests see at an address; None where there is no page. Thirteen statements."""
     page = StatusPage.objects.select_related("organisation").filter(slug=slug).first()
     if page is None:
         return None
@@ -93,6 +118,34 @@ def public_page(slug: str, *, now: datetime) -> PublicPage | None:
         at=now,
         sites=tuple(_public(site, seen[site.pk], heard_of.get(site.pk), now) for site in sites),
         planned=_planned(page.organisation, sites, now),
+        announcements=tuple(
+            public_announcement(one) for one in announcements(page, since=now - LATELY, limit=MAX_ANNOUNCEMENTS)
+        ),
+    )
+
+
+def announcements(page: StatusPage, *, since: datetime | None = None, limit: int) -> Sequence[Announcement]:
+    """What was announced on a page, the newest first, with its updates; with `since`, what is open or ended no earlier.
+    Two statements."""
+    found = page.announcements.prefetch_related("updates").order_by("-created_at", "-pk")
+    if since is not None:
+        found = found.filter(Q(ended_at=None) | Q(ended_at__gte=since))
+    return list(found[:limit])
+
+
+def announcement(page: StatusPage, public_id: UUID) -> Announcement | None:
+    """One of them, with its updates. Two statements."""
+    return page.announcements.filter(public_id=public_id).prefetch_related("updates").first()
+
+
+def public_announcement(one: Announcement) -> PublicAnnouncement:
+    """As guests see it."""
+    updates = [
+        PublicUpdate(public_id=update.public_id, stage=AnnouncementStage(update.stage), text=update.text, at=update.at)
+        for update in one.updates.all()
+    ]
+    return PublicAnnouncement(
+        public_id=one.public_id, title=one.title, is_open=one.ended_at is None, updates=tuple(reversed(updates))
     )
 
 

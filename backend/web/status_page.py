@@ -2,14 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from uuid import UUID
 
 from backend.alerts.wording import joined, length
 from backend.analysis.spans import without
 from backend.analysis.uptime import uptime_in
 from backend.instants import from_us, to_us
-from backend.status.queries import Condition, Planned, PublicPage, PublicSite
+from backend.status.models import AnnouncementStage
+from backend.status.queries import LATELY, Condition, Planned, PublicAnnouncement, PublicPage, PublicSite
 from backend.web import units
 from backend.web.overview import Level, Word
 from backend.web.times import handed_on
@@ -22,7 +23,12 @@ WORDS = {
     Condition.MAINTENANCE: Word(level="info", text="Maintenance"),
     Condition.UP: Word(level="good", text="Up"),
 }
-_LATELY = timedelta(days=14)
+STAGES = {
+    AnnouncementStage.INVESTIGATING: Word(level="warn", text="Investigating"),
+    AnnouncementStage.IDENTIFIED: Word(level="warn", text="Identified"),
+    AnnouncementStage.MONITORING: Word(level="info", text="Monitoring"),
+    AnnouncementStage.RESOLVED: Word(level="good", text="Resolved"),
+}
 _MOST_OUTAGES = 50
 
 
@@ -50,8 +56,26 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What people said at a time, in lines."""
+
+    word: Word
+    lines: Sequence[str]
+    at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """What people announced, and what they said about it, the newest first."""
+
+    title: str
+    steps: Sequence[Step]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The whole page: the worst first in one sentence, then each site."""
+    """The whole page: the worst first in one sentence, what people say of it (`told`), then each site; `told_before` is
+    what they said of what is over."""
 
     title: str
     verdict: Word
@@ -59,6 +83,8 @@ class Shown:
     rows: Sequence[Row]
     planned: Sequence[tuple[str, str]]
     past: Sequence[Past]
+    told: Sequence[Told]
+    told_before: Sequence[Told]
 
 
 def shown(page: PublicPage) -> Shown:
@@ -73,7 +99,15 @@ def shown(page: PublicPage) -> Shown:
             (_places(one, page), f"{handed_on(one.starts_at)} to {handed_on(one.ends_at)}") for one in page.planned
         ],
         past=past[:_MOST_OUTAGES],
+        told=[told(one) for one in page.announcements if one.is_open],
+        told_before=[told(one) for one in page.announcements if not one.is_open],
     )
+
+
+def told(one: PublicAnnouncement) -> Told:
+    """An announcement as guests read it."""
+    steps = [Step(word=STAGES[said.stage], lines=said.text.splitlines(), at=handed_on(said.at)) for said in one.updates]
+    return Told(title=one.title, steps=steps)
 
 
 def verdict_of(page: PublicPage) -> Word:
@@ -109,6 +143,17 @@ def as_json(page: PublicPage) -> dict[str, object]:
             }
             for site in page.sites
         ],
+        "announcements": [
+            {
+                "id": str(one.public_id),
+                "title": one.title,
+                "open": one.is_open,
+                "updates": [
+                    {"stage": said.stage, "text": said.text, "at": said.at.isoformat()} for said in one.updates
+                ],
+            }
+            for one in page.announcements
+        ],
     }
 
 
@@ -141,7 +186,7 @@ def _past(site: PublicSite, at: datetime) -> Sequence[Past]:
         _outage(site.name, condition, since_us, until_us, at)
         for spans, condition in kinds
         for since_us, until_us in without(spans, site.seen.planned)
-        if until_us > to_us(at - _LATELY)
+        if until_us > to_us(at - LATELY)
     ]
 
 

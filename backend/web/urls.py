@@ -9,6 +9,7 @@ import backend.days_in_addresses  # noqa: F401  # for `<date:week>`
 from backend.web.views import (
     account,
     alerts,
+    announcements,
     audit,
     cdn,
     channels,
@@ -109,7 +110,15 @@ urlpatterns = [
     path("status-pages/add/", status_pages.add, name="status_page_add"),
     path("status-pages/<uuid:page_id>/", status_pages.change, name="status_page"),
     path("status-pages/<uuid:page_id>/delete/", status_pages.delete, name="status_page_delete"),
+    path("status-pages/<uuid:page_id>/announcements/", announcements.overview, name="announcements"),
+    path("status-pages/<uuid:page_id>/announcements/<uuid:announcement_id>/", announcements.one, name="announcement"),
+    path(
+        "status-pages/<uuid:page_id>/announcements/<uuid:announcement_id>/delete/",
+        announcements.delete,
+        name="announcement_delete",
+    ),
     path("status/<slug:address>/", status.page, name="status"),
+    path("status/<slug:address>/feed.atom", status.feed, name="status_feed"),
     path("status/<slug:address>/status.json", status.state, name="status_json"),
     path("status/<slug:address>/badge.svg", status.badge, name="status_badge"),
     path("status/<slug:address>/<uuid:site_id>/badge.svg", status.site_badge, name="status_site_badge"),

@@ -66,6 +66,7 @@ ROUTERS: tuple[str, ...] = (
     "comparisons",
     "declarations",
     "status_pages",
+    "announcements",
     "imports",
     "prometheus",
 )

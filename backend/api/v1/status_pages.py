@@ -74,14 +74,14 @@ def create_status_page(request: ApiRequest, page: NewStatusPage) -> Status[Statu
 @router.get("/status-pages/{uuid:page_id}", auth=READ, response=StatusPage)
 def get_status_page(request: ApiRequest, page_id: UUID) -> StatusPage:
     """One page."""
-    return _shape(_owned(request, page_id))
+    return _shape(owned_page(request, page_id))
 
 
 @router.patch("/status-pages/{uuid:page_id}", auth=WRITE, response=StatusPage)
 @transaction.atomic
 def change_status_page(request: ApiRequest, page_id: UUID, change: StatusPageChange) -> StatusPage:
     """What it is called, where it is, what it shows."""
-    page = as_it_is(_owned(request, page_id))
+    page = as_it_is(owned_page(request, page_id))
     before = actions.Wanted(title=page.title, slug=page.slug, sites=[site.public_id for site in page.sites.all()])
     given: dict[str, Any] = {name: value for name, value in change.model_dump().items() if value is not None}
     wanted = replace(before, **given)
@@ -91,11 +91,12 @@ def change_status_page(request: ApiRequest, page_id: UUID, change: StatusPageCha
 @router.delete("/status-pages/{uuid:page_id}", auth=WRITE, response={204: None})
 def delete_status_page(request: ApiRequest, page_id: UUID) -> HttpResponse:
     """Its address and its badges lead nowhere from then on."""
-    actions.delete_status_page(actor=request.caller.actor, page=_owned(request, page_id))
+    actions.delete_status_page(actor=request.caller.actor, page=owned_page(request, page_id))
     return HttpResponse(status=204)
 
 
-def _owned(request: ApiRequest, page_id: UUID) -> Row:
+def owned_page(request: ApiRequest, page_id: UUID) -> Row:
+    """The caller's page of that id. Raises ProblemError."""
     return existing(queries.status_page(request.caller.organisation, page_id), "There is no such status page.")
 
 

@@ -257,7 +257,7 @@ def test_the_worst_of_its_sites_is_how_a_page_is(
     outage(world, ago=10 * MINUTE, lasted=None)
     made(world, sites=[world.fleet.site.public_id, other.public_id])
 
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(12):
         page = public_page("acme", now=NOW)
 
     assert page is not None

@@ -17,6 +17,7 @@ from backend.runs.sharing import link_of, share_run
 from backend.web.tests.incidents import make_incident, make_rule, make_window
 from backend.web.tests.world import (
     World,
+    make_announcement,
     make_channel,
     make_gate,
     make_import,
@@ -50,7 +51,7 @@ OWN |= {
 }
 # What whoever has the link of a shared run may see, and nobody may send anything to.
 GUESTS = {"shared", "shared_waterfall", "shared_details", "shared_har", "shared_screenshot", "shared_film"}
-GUESTS |= {"status", "status_json", "status_badge", "status_site_badge"}
+GUESTS |= {"status", "status_json", "status_feed", "status_badge", "status_site_badge"}
 # What a viewer may send: it touches only themselves.
 VIEWER_MAY = {"theme", "profile", "switch"}
 # Pages of the account that are for who is not signed in (yet).
@@ -72,6 +73,7 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
     world.end(pending)
     detail = run_detail(world.member.organisation, pending.run_id)
     assert detail is not None
+    page = make_status_page(world)
     values: dict[str, str | int | UUID | date] = {
         "site_id": world.site.public_id,
         "run_id": pending.run_id,
@@ -92,7 +94,8 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
         "form": "csv",
         "import_id": make_import(world).public_id,
         "row": "a1",
-        "page_id": make_status_page(world).public_id,
+        "page_id": page.public_id,
+        "announcement_id": make_announcement(page).public_id,
         "week": make_weekly_report(world),
         "address": "acme",
         "link": link_of(share_run(actor=world.member.user, detail=detail)),

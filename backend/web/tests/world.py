@@ -27,7 +27,8 @@ from backend.sites import actions
 from backend.sites.deploys import DeployMarker
 from backend.sites.models import Monitor, Site
 from backend.status.actions import Wanted, create_status_page
-from backend.status.models import StatusPage
+from backend.status.announcing import Said, announce
+from backend.status.models import Announcement, AnnouncementStage, StatusPage
 from backend.weekly.models import WeeklyReport
 from backend.weekly.report import Report
 from workers.measurement.messages import Outcome
@@ -77,6 +78,12 @@ def make_weekly_report(world: World) -> date:
     report = Report(week=week, sites=(), alerts=(), alert_count=0)
     WeeklyReport.objects.create(organisation=world.member.organisation, week=week, document=report.to_json())
     return week
+
+
+def make_announcement(page: StatusPage) -> Announcement:
+    """Visitors are told that something is looked for."""
+    said = Said(stage=AnnouncementStage.INVESTIGATING, text="We look for it.\nOrders are kept.")
+    return announce(actor=None, page=page, title="Orders cannot be paid", said=said)
 
 
 def make_status_page(world: World) -> StatusPage:

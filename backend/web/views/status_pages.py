@@ -69,7 +69,7 @@ def change(request: MemberRequest, page_id: UUID) -> HttpResponse:
         else:
             messages.success(request, f"{page.title} is saved.")
             return redirect("web:status_page", page.public_id)
-    context = {"section": "sites", "page": page, "form": form, "address": _whole(page), "stamp": stamp}
+    context = {"section": "sites", "page": page, "form": form, "address": whole_address(page), "stamp": stamp}
     return render(request, "status/change.html", context, status=400 if form.errors else 200)
 
 
@@ -93,7 +93,7 @@ def delete(request: MemberRequest, page_id: UUID) -> HttpResponse:
 
 
 def _overview(request: MemberRequest, form: StatusPageForm, status: int = 200) -> HttpResponse:
-    pages = [(page, _whole(page)) for page in status_pages(request.organisation)]
+    pages = [(page, whole_address(page)) for page in status_pages(request.organisation)]
     context = {"section": "sites", "pages": pages, "form": form}
     return render(request, "status/list.html", context, status=status)
 
@@ -109,7 +109,8 @@ def _sites(request: MemberRequest) -> list[Site]:
     return sites_after(request.organisation, status=SiteStatus.ACTIVE, after=None, limit=MAX_SITES)
 
 
-def _whole(page: StatusPage) -> str:
+def whole_address(page: StatusPage) -> str:
+    """Where guests find a page."""
     return f"{settings.BASE_URL}{address_of(page)}"
 
 

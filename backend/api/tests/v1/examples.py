@@ -28,7 +28,8 @@ from backend.sites.deploys import DeployMarker
 from backend.sites.hosts import ProposedRole, propose_roles
 from backend.sites.models import Deploy, Host, HostRole
 from backend.status.actions import Wanted, create_status_page
-from backend.status.models import StatusPage
+from backend.status.announcing import Said, announce
+from backend.status.models import AnnouncementStage, StatusPage
 from backend.weekly.models import WeeklyReport
 from backend.weekly.report import Report
 
@@ -50,6 +51,7 @@ VALUES: dict[str, Callable[[World], UUID | str]] = {
     "channel_id": lambda world: _channel(world, ChannelKind.WEBHOOK),
     "page_id": lambda world: _status_page(world).public_id,
     "week": lambda world: _week(world).isoformat(),
+    "announcement_id": lambda world: _announcement(world),
     "import_id": lambda world: _import(world).public_id,
     # An operation that needs another one.
     "test_channel.channel_id": lambda world: _channel(world, ChannelKind.EMAIL),
@@ -62,6 +64,12 @@ BODIES: dict[str, Callable[[World], Body]] = {
     "choose_host_role": lambda world: {"role": "cdn"},
     "create_status_page": lambda world: {"title": "Shop", "slug": "shop", "sites": [str(world.site.public_id)]},
     "change_status_page": lambda world: {"title": "Shop's status"},
+    "create_announcement": lambda world: {
+        "title": "Orders cannot be paid",
+        "stage": "investigating",
+        "text": "We look for it.\nOrders are kept.",
+    },
+    "create_update": lambda world: {"stage": "resolved", "text": "It works again."},
     "plan_declaration": lambda world: _declaration(),
     "apply_declaration": lambda world: _declaration(),
     "create_pairing": lambda world: {
@@ -175,6 +183,12 @@ def _import(world: World) -> Upload:
     file = UploadedFile(name="shop.har", content=json.dumps(archive()).encode())
     (made,) = import_file(actor=world.member.user, organisation=world.member.organisation, site=world.site, file=file)
     return made
+
+
+def _announcement(world: World) -> UUID:
+    page = StatusPage.objects.first() or _status_page(world)
+    said = Said(stage=AnnouncementStage.INVESTIGATING, text="We look for it.")
+    return announce(actor=None, page=page, title="Orders cannot be paid", said=said).public_id
 
 
 def _week(world: World) -> date:

@@ -1,0 +1,79 @@
+"""What happens on a status page as a feed (Atom, RFC 4287), for readers and for bots in chats. Pure."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import NAMESPACE_URL, uuid5
+
+from django.utils.feedgenerator import Atom1Feed
+
+from backend.alerts.wording import length
+from backend.analysis.spans import without
+from backend.instants import from_us, to_us
+from backend.status.queries import LATELY, Condition, PublicPage, PublicSite
+from backend.web.status_page import STAGES, WORDS
+from backend.web.times import handed_on
+from backend.web.waterfall.text import printable
+
+MOST_ENTRIES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """`id` stays the same while what it tells of goes on; `updated` is when something was said of it last."""
+
+    id: str
+    title: str
+    text: str
+    updated: datetime
+
+
+def feed_of(page: PublicPage, address: str) -> str:
+    """The feed of a page that guests find at an address."""
+    feed = Atom1Feed(
+        title=printable(page.title), link=address, description=None, feed_url=f"{address}feed.atom", language="en"
+    )
+    entries = sorted(entries_of(page, address), key=lambda entry: entry.updated, reverse=True)
+    for entry in entries[:MOST_ENTRIES]:
+        feed.add_item(
+            title=printable(entry.title),
+            link=address,
+            description="\n".join(map(printable, entry.text.splitlines())),
+            unique_id=entry.id,
+            pubdate=entry.updated,
+            updateddate=entry.updated,
+        )
+    return str(feed.writeString("utf-8"))
+
+
+def entries_of(page: PublicPage, address: str) -> Iterator[Entry]:
+    """What people said, and the outages of two weeks, each of which is one entry from its begin to its end."""
+    for one in page.announcements:
+        for said in one.updates:
+            title = f"{STAGES[said.stage].text}: {one.title}"
+            yield Entry(id=said.public_id.urn, title=title, text=said.text, updated=said.at)
+    for site in page.sites:
+        yield from _outages(site, page.at, address)
+
+
+def _outages(site: PublicSite, now: datetime, address: str) -> Iterator[Entry]:
+    for spans, condition in ((site.seen.down, Condition.DOWN), (site.seen.partly, Condition.PARTLY)):
+        for since_us, until_us in without(spans, site.seen.planned):
+            if until_us > to_us(now - LATELY):
+                yield _outage(site, condition, since_us, until_us, now, address)
+
+
+def _outage(site: PublicSite, condition: Condition, since_us: int, until_us: int, now: datetime, address: str) -> Entry:
+    since, is_over = from_us(since_us), until_us < to_us(now)
+    word = WORDS[condition].text
+    if not is_over:
+        text, updated = f"Since {handed_on(since)}.", since
+    else:
+        spent = length(timedelta(microseconds=until_us - since_us))
+        text, updated = f"From {handed_on(since)} to {handed_on(from_us(until_us))} ({spent}).", from_us(until_us)
+    return Entry(
+        id=uuid5(NAMESPACE_URL, f"{address}{site.public_id}/{condition}/{since_us}").urn,
+        title=f"{site.name}: {word[:1].lower()}{word[1:]}{', over' if is_over else ''}",
+        text=text,
+        updated=updated,
+    )
