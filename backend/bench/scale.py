@@ -31,7 +31,8 @@ ROUNDS, WARM_UP = 15, 3
 MOST_GROWTH = 2.0
 # Most of what is looked at again is only counted.
 MOST_AGAIN = 0.25
-_DUE = "UPDATE alerts_watch SET due_at = now() - interval '1 second' WHERE monitor_id = ANY(%s)"
+# Before those of others, which wait for their first look: else theirs would be measured.
+_DUE = "UPDATE alerts_watch SET due_at = now() - interval '1 day' WHERE monitor_id = ANY(%s)"
 _FORGET = """
 DELETE FROM runs_rollup r USING (SELECT width_s, max(at) AS at FROM runs_rollup GROUP BY width_s) newest
 WHERE r.width_s = newest.width_s AND (r.at = newest.at OR r.width_s = 3600 AND r.at >= newest.at - interval '1 hour')
