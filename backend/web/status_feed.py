@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from uuid import NAMESPACE_URL, uuid5
 
 from django.utils.feedgenerator import Atom1Feed
+from django.utils.html import escape
 
 from backend.alerts.wording import length
 from backend.analysis.spans import without
@@ -31,14 +32,20 @@ class Entry:
 def feed_of(page: PublicPage, address: str) -> str:
     """The feed of a page that guests find at an address."""
     feed = Atom1Feed(
-        title=printable(page.title), link=address, description=None, feed_url=f"{address}feed.atom", language="en"
+        title=printable(page.title),
+        link=address,
+        description=None,
+        author_name=printable(page.title),
+        feed_url=f"{address}feed.atom",
+        language="en",
     )
     entries = sorted(entries_of(page, address), key=lambda entry: entry.updated, reverse=True)
     for entry in entries[:MOST_ENTRIES]:
         feed.add_item(
             title=printable(entry.title),
             link=address,
-            description="\n".join(map(printable, entry.text.splitlines())),
+            # Django says of it that it is HTML.
+            description="<br>".join(escape(printable(line)) for line in entry.text.splitlines()),
             unique_id=entry.id,
             pubdate=entry.updated,
             updateddate=entry.updated,

@@ -74,7 +74,7 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The whole page: the worst first in one sentence, what people say of it (`told`), then each site; `told_before` is
+    """The whole page: what people say (`told`), the worst that is measured in one sentence, then each site; `told_before` is
     what they said of what is over."""
 
     title: str

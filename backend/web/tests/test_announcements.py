@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid4
 from xml.etree import ElementTree
 
 import pytest
@@ -12,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.instants import to_us
-from backend.status.models import Announcement, StatusPage
-from backend.status.queries import Condition
+from backend.status.models import Announcement, AnnouncementStage, StatusPage
+from backend.status.queries import Condition, PublicAnnouncement, PublicUpdate
 from backend.web.status_feed import MOST_ENTRIES, entries_of, feed_of
 from backend.web.tests.test_findings import words
 from backend.web.tests.test_status_page import AT, HOUR, page, site
@@ -92,7 +93,7 @@ def test_readers_of_feeds_follow_it(made: StatusPage, client: Client) -> None:
     assert response.headers["Cache-Control"] == "public, max-age=20"
     (entry,) = ElementTree.fromstring(response.content).iter(f"{ATOM}entry")
     assert entry.findtext(f"{ATOM}title") == "Investigating: Orders cannot be paid"
-    assert entry.findtext(f"{ATOM}summary") == "We look for it.\nOrders are kept."
+    assert entry.findtext(f"{ATOM}summary") == "We look for it.<br>Orders are kept."
     assert entry.findtext(f"{ATOM}id") == f"urn:uuid:{Announcement.objects.get().updates.get().public_id}"
     assert reverse("web:status_feed", args=["acme"]) in read()
     assert Client().get(reverse("web:status_feed", args=["nobody"])).status_code == 404
@@ -117,6 +118,19 @@ def test_what_is_long_over_or_was_planned_is_no_entry() -> None:
     planned = replace(planned, seen=replace(planned.seen, planned=((to_us(AT - 4 * HOUR), to_us(AT)),)))
 
     assert list(entries_of(page(site("B", down=(24 * 20, 24 * 15)), planned), ADDRESS)) == []
+
+
+def test_what_people_write_is_no_markup_in_a_feed() -> None:
+    said = PublicUpdate(
+        public_id=uuid4(), stage=AnnouncementStage.IDENTIFIED, text="<img src=x onerror=y>\n1 < 2", at=AT
+    )
+    one = PublicAnnouncement(public_id=uuid4(), title="<b>A</b> & B", is_open=True, updates=(said,))
+    feed = ElementTree.fromstring(feed_of(replace(page(), announcements=(one,)), ADDRESS))
+
+    (entry,) = feed.iter(f"{ATOM}entry")
+    assert entry.findtext(f"{ATOM}title") == "Identified: <b>A</b> & B"
+    assert entry.findtext(f"{ATOM}summary") == "&lt;img src=x onerror=y&gt;<br>1 &lt; 2"
+    assert feed.findtext(f"{ATOM}author/{ATOM}name") == "Acme"
 
 
 def test_a_feed_has_the_newest_entries() -> None:
