@@ -74,8 +74,8 @@ class Told:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """The whole page: what people say (`told`), the worst that is measured in one sentence, then each site; `told_before` is
-    what they said of what is over."""
+    """The whole page: what people say (`told`), the worst that is measured in one sentence, then each site;
+    `told_before` is what they said of what is over."""
 
     title: str
     verdict: Word
