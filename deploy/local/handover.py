@@ -42,7 +42,7 @@ _OPTIONS = {
     "--filmstrip": Use.FOLDER,
 }
 # These commands are given one file without an option before it; the values of other options are none.
-_READERS = frozenset({"netlog", "cdp", "import"})
+_READERS = (("netlog",), ("cdp",), ("import",), ("sites", "plan"), ("sites", "apply"))
 _VALUED = frozenset({"--limit", "--url", "--token", "--site", *_OPTIONS})
 
 
@@ -58,6 +58,7 @@ class Named:
 
 def named_in(words: Sequence[str]) -> Iterator[Named]:
     """Every path that a command names, but standard input."""
+    file_from = next((len(reader) for reader in _READERS if tuple(words[: len(reader)]) == reader), len(words))
     for at, word in enumerate(words[1:], 1):
         option, sign, value = word.partition("=")
         last = words[at - 1]
@@ -66,7 +67,7 @@ def named_in(words: Sequence[str]) -> Iterator[Named]:
             found = Named(at, "", Path(word), _OPTIONS[last])
         elif sign and option in _OPTIONS:
             found = Named(at, f"{option}=", Path(value), _OPTIONS[option])
-        elif words[0] in _READERS and not word.startswith("-") and last not in _VALUED:
+        elif at >= file_from and not word.startswith("-") and last not in _VALUED:
             found = Named(at, "", Path(word), Use.READ)
         if found is not None and str(found.path) != _STDIN:
             yield found

@@ -46,6 +46,10 @@ def carried_out(program: str, *words: str, private: Sequence[Named] | None = Non
             ["import", "--site", "shop", "page.har", "--local"],
             ["import", "--site", "shop", "/from/page.har", "--local"],
         ),
+        (["sites", "plan", "sites.yaml", "--delete"], ["sites", "plan", "/from/sites.yaml", "--delete"]),
+        (["sites", "apply", "--token", "fb", "a.yaml"], ["sites", "apply", "--token", "fb", "/from/a.yaml"]),
+        (["sites", "plan", "-"], ["sites", "plan", "-"]),
+        (["sites", "export", "--json"], ["sites", "export", "--json"]),
         (["page", "--har=a.har", "https://a.example/"], ["page", "--har=/from/a.har", "https://a.example/"]),
         (["page", "--filmstrip", "film", "URL"], ["page", "--filmstrip", "/from/film", "URL"]),
         (["probe", "URL", "--cacert", "ca.pem"], ["probe", "URL", "--cacert", "/from/ca.pem"]),
@@ -64,6 +68,16 @@ def test_every_option_that_names_a_file_or_a_folder_is_known(capsys: pytest.Capt
     named = set(re.findall(r"(--[a-z-]+) (?:FILE|DIR)\b", capsys.readouterr().out))
     assert {"--har", "--filmstrip", "--cacert"} <= named
     assert [word for word in sorted(named) if not list(handover.named_in(["page", word, "a"]))] == []
+
+
+@pytest.mark.parametrize("command", [["netlog"], ["cdp"], ["import"], ["sites", "plan"], ["sites", "apply"]])
+def test_the_values_of_other_options_are_no_files(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Of every command that is given a file without an option before it."""
+    with pytest.raises(SystemExit):
+        parse([*command, "--help"])
+    valued = set(re.findall(r"^ +(--[a-z-]+) [A-Z]", capsys.readouterr().out, re.MULTILINE)) - set(handover._OPTIONS)
+    assert valued
+    assert [option for option in sorted(valued) if list(handover.named_in([*command, option, "a"]))] == []
 
 
 def test_what_another_user_cannot_reach_is_read_and_written_for_it(tmp_path: Path) -> None:
