@@ -7,9 +7,12 @@ from workers.commands import UsageError
 
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 _RULE = re.compile(rf"([a-z_]{{1,40}})\s*<=?\s*(\+?){_NUMBER}\s*(%|[a-zA-Z]*)(?:\s*,\s*{_NUMBER}\s*([a-zA-Z]*))?")
-_TIMES = {"ms": 1.0, "s": 1_000.0}
-_OTHERS = {"": 1.0, "b": 1.0, "kb": 1_000.0, "mb": 1_000_000.0}
-_NO_TIMES = frozenset({"requests", "connections", "bytes", "cls"})
+# What units are worth; without one a value is in the metric's own.
+_TIMES = {"": 1.0, "ms": 1.0, "s": 1_000.0}
+_SIZES = {"": 1.0, "b": 1.0, "kb": 1_000.0, "mb": 1_000_000.0}
+_NONE = {"": 1.0}
+# Of all metrics that are no times.
+_OTHERS = {"bytes": _SIZES, "requests": _NONE, "connections": _NONE, "cls": _NONE}
 
 
 def parse_rule(text: str, *, level: str) -> dict[str, Any]:
@@ -31,9 +34,9 @@ def parse_rule(text: str, *, level: str) -> dict[str, Any]:
 
 def _value(name: str, metric: str, number: str, unit: str) -> dict[str, float]:
     """In milliseconds for times, whether a unit is written or not; else in the metric's own unit."""
-    is_time = metric.removesuffix("_ms") not in _NO_TIMES
-    scales = {"": 1.0, **_TIMES} if is_time else _OTHERS
-    scale = scales.get(unit.lower())
-    if scale is None:
-        raise UsageError(f"{unit!r} is no unit of {metric}; use {', '.join(filter(None, scales))}")
-    return {f"{name}_ms" if is_time else name: float(number) * scale}
+    units = _OTHERS.get(metric, _TIMES)
+    worth = units.get(unit.lower())
+    if worth is None:
+        there_are = ", ".join(filter(None, units))
+        raise UsageError(f"{unit!r} is no unit of {metric}{f'; use {there_are}' if there_are else ', which has none'}")
+    return {name if metric in _OTHERS else f"{name}_ms": float(number) * worth}

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from workers.cli import main
-from workers.commands import UsageError, pipeline_api
+from workers.commands import pipeline_api
 from workers.commands.pipeline_api import IN_PROGRESS
 from workers.commands.pipeline_faults import place_of
-from workers.commands.pipeline_rules import parse_rule
 from workers.tests.commands.pipeline_stub import GATE_ID, Said, Stub, begun, gate, problem
 from workers.tests.ports import closed_port
 
@@ -367,30 +366,3 @@ def test_a_deploy_that_nobody_hears_of_is_an_error() -> None:
         assert main(["deploys", "create", "--url", stub.url]) == 4
     with Stub([problem(422, "No", ("#/site", "There is no such site."))]) as stub:
         assert main(["deploys", "create", "--url", stub.url, "--site", "x"]) == 2
-
-
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
-        ("ttfb<=+10%", {"metric": "ttfb", "max_change_pct": 10}),
-        ("ttfb <= 10 %", {"metric": "ttfb", "max_change_pct": 10}),
-        ("ttfb_ms<=+7.5%, 5ms", {"metric": "ttfb_ms", "max_change_pct": 7.5, "min_change_ms": 5}),
-        ("tls<=+25%,0.01s", {"metric": "tls", "max_change_pct": 25, "min_change_ms": 10}),
-        ("lcp<=2500ms", {"metric": "lcp", "max_value_ms": 2500}),
-        ("lcp<=2.5s", {"metric": "lcp", "max_value_ms": 2500}),
-        ("lcp<=2500", {"metric": "lcp", "max_value_ms": 2500}),
-        ("bytes<=1.5MB", {"metric": "bytes", "max_value": 1_500_000}),
-        ("bytes<=+10%,20kB", {"metric": "bytes", "max_change_pct": 10, "min_change": 20_000}),
-        ("cls<=0.1", {"metric": "cls", "max_value": 0.1}),
-    ],
-)
-def test_rules_are_read_as_they_are_written(text: str, rule: dict[str, object]) -> None:
-    assert parse_rule(text, level="warn") == rule | {"level": "warn"}
-
-
-@pytest.mark.parametrize(
-    "text", ["", "ttfb", "ttfb<=", "ttfb<=+10", "ttfb>=10%", "ttfb<=10ms,5ms", "ttfb<=10MB", "ttfb<=-5%", "cls<=1s"]
-)
-def test_what_is_no_rule_is_refused(text: str) -> None:
-    with pytest.raises(UsageError):
-        parse_rule(text, level="fail")
