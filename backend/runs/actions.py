@@ -85,7 +85,7 @@ def save_site(*, actor: User | None, site: Site, name: str) -> Site:
 
 @transaction.atomic
 def register_site(*, actor: User | None, organisation: Organisation, name: str, url: str) -> Site:
-    """A site that is measured from now on: a probe every minute, a page every 15. Raises TargetError."""
+    """A site that is measured from now on: a probe every minute, a page every 15. Raises TargetError, SiteNameError."""
     draft = sites.create_draft(actor=actor, organisation=organisation, url=url)
     return save_site(actor=actor, site=draft, name=name)
 

@@ -11,6 +11,7 @@ from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
 from backend.accounts.room import hold
 from backend.as_it_is import as_it_is
+from backend.faults import FieldFaultError
 from backend.sites import page_settings
 from backend.sites.deploys import DeployMarker
 from backend.sites.deploys import validate as validate_deploy
@@ -19,6 +20,7 @@ from backend.sites.manners import asks_otherwise
 from backend.sites.models import Deploy, Monitor, MonitorVersion, Site, SiteStatus
 from backend.sites.monitor_settings import MonitorSettings, defaults, stored_settings, validate
 from backend.sites.targets import canonical_url, check_pair_target, check_target
+from backend.texts import is_one_line
 from workers.measurement.messages import Kind
 from workers.measurement.pair import PairTarget
 
@@ -32,6 +34,10 @@ MAX_PAIRS = 20
 
 class SiteLimitError(ValueError):
     """There are as many sites, or pairs of a site, as there may be; the text is a sentence for people."""
+
+
+class SiteNameError(FieldFaultError):
+    """A site cannot be called so."""
 
 
 @transaction.atomic
@@ -55,9 +61,9 @@ def create_draft(*, actor: User | None, organisation: Organisation, url: str) ->
 
 @transaction.atomic
 def activate(*, actor: User | None, site: Site, name: str) -> Site:
-    """Turns a draft into a site that is measured for good. An empty name keeps the old one."""
+    """Turns a draft into a site that is measured for good. An empty name keeps the old one. Raises SiteNameError."""
     site = as_it_is(site, "organisation")
-    site.name = name.strip()[:MAX_NAME_CHARS] or site.name
+    site.name = _checked_name(name) or site.name
     site.status = SiteStatus.ACTIVE
     site.save(update_fields=["name", "status"])
     record("activate_site", site, actor=actor, organisation=site.organisation, name=site.name)
@@ -66,9 +72,9 @@ def activate(*, actor: User | None, site: Site, name: str) -> Site:
 
 @transaction.atomic
 def rename(*, actor: User | None, site: Site, name: str) -> Site:
-    """Gives a site another name; an empty one keeps the old."""
+    """Gives a site another name; an empty one keeps the old. Raises SiteNameError."""
     site = as_it_is(site, "organisation")
-    before, site.name = site.name, name.strip()[:MAX_NAME_CHARS] or site.name
+    before, site.name = site.name, _checked_name(name) or site.name
     site.save(update_fields=["name"])
     record("rename_site", site, actor=actor, organisation=site.organisation, before=before, after=site.name)
     return site
@@ -120,6 +126,13 @@ def change_monitor(*, actor: User | None, monitor: Monitor, settings: MonitorSet
     detail = _named(monitor) | {"changed": changed} | ({"moved": moved} if moved else {})
     record("change_monitor", monitor, actor=actor, organisation=monitor.site.organisation, **detail)
     return monitor
+
+
+def _checked_name(name: str) -> str:
+    """It goes into lines of alerts, terminals and status pages, whose order or end it must not change."""
+    if not is_one_line(name.strip()):
+        raise SiteNameError("name", "The name must be one line without control characters.")
+    return name.strip()[:MAX_NAME_CHARS]
 
 
 def _named(monitor: Monitor) -> dict[str, object]:

@@ -67,6 +67,16 @@ def test_saving_names_a_draft_and_makes_it_active(site: Site, alice: Member) -> 
     assert actions.activate(actor=alice.user, site=site, name="  ").name == "Shop"
 
 
+@pytest.mark.parametrize("name", ["Shop\r\nBcc: all@shop.example", "\u202epohS", "Shop\x1b[2J", "Sh\u200bop"])
+def test_a_site_is_called_by_one_line_without_what_nobody_sees(site: Site, alice: Member, name: str) -> None:
+    for act in (actions.activate, actions.rename):
+        with pytest.raises(actions.SiteNameError, match="one line"):
+            act(actor=alice.user, site=site, name=name)
+    assert Site.objects.get().name == site.name
+    joined = "\u0646\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
+    assert actions.rename(actor=alice.user, site=site, name=joined).name == joined
+
+
 def test_an_edit_counts_the_version_up_and_is_audited_without_secrets(site: Site, alice: Member) -> None:
     monitor = probe_of(site)
     settings = replace(stored_settings(monitor), interval_s=300, headers=(SECRET,))

@@ -266,6 +266,14 @@ def test_a_name_that_nobody_can_type_is_kept_as_it_can_be_shown(client: Client, 
     assert site.name == "My\N{REPLACEMENT CHARACTER}Shop\N{REPLACEMENT CHARACTER}"
 
 
+def test_another_name_that_nobody_can_type_is_refused_where_it_stands(client: Client, eu: Region) -> None:
+    client.post(reverse("web:add"), {"url": "shop.example", "untested": "1"})
+    refused = client.post(reverse("web:site_rename", args=[Site.objects.get().public_id]), {"name": "My\u202eShop"})
+    assert refused.status_code == 400
+    assert "The name must be one line" in refused.content.decode()
+    assert Site.objects.get().name == "shop.example"
+
+
 def test_a_site_can_be_saved_without_a_test(client: Client, eu: Region) -> None:
     client.post(reverse("web:add"), {"url": "shop.example", "untested": "1"})
     assert Site.objects.get().status == "active"

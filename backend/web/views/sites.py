@@ -78,7 +78,11 @@ def rename(request: MemberRequest, site_id: UUID) -> HttpResponse:
         form.add_error(None, CHANGED)
     if not form.is_valid():
         return _settings_page(request, site, name_form=form)
-    renamed = sites.rename(actor=request.user, site=site, name=form.cleaned_data["name"])
+    try:
+        renamed = sites.rename(actor=request.user, site=site, name=form.cleaned_data["name"])
+    except sites.SiteNameError as error:
+        form.add_error(error.field, str(error))
+        return _settings_page(request, site, name_form=form)
     messages.success(request, f"The site is called {renamed.name} now.")
     return redirect("web:site_settings", site.public_id)
 

@@ -44,6 +44,14 @@ def test_a_site_is_registered_and_measured_from_now_on(program: Program, world: 
     assert entry.detail["token"].startswith("fb_api_")
 
 
+def test_a_name_that_is_no_line_is_refused_at_every_door(program: Program, world: World) -> None:
+    assert faults(program.post("sites", {"url": "shop2.example", "name": "Shop\nBcc: x"})) == ["#/name"]
+    assert faults(program.call("PATCH", f"sites/{world.site.public_id}", {"name": "\u202e"})) == ["#/name"]
+    file = {"sites": [{"name": "Shop\x1b[2J", "url": "https://shop2.example/"}]}
+    assert faults(program.post("declaration/plan", file)) == ["#/sites/0/name"]
+    assert Site.objects.count() == 1
+
+
 def test_a_site_says_what_it_relies_on_and_makes_no_circle(program: Program, world: World) -> None:
     gateway = program.post("sites", {"url": "gateway.example"}).json()
     shop = f"sites/{world.site.public_id}"
