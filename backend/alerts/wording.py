@@ -261,7 +261,7 @@ def _sentences(account: Account) -> list[str]:
         told.append("Other regions reach sites that it does not: it is the network of its agents that is broken.")
     if account.kind == "agent":
         told.append(_not_measured(facts["monitors"]))
-    if account.kind == "failures" and facts.get("detail"):
+    if account.kind in ("failures", "no_data") and facts.get("detail"):
         told.append(f"The last failure: {str(facts['detail']).rstrip('.')}.")
     if account.kind == "budget":
         told.append(budget_evidence(facts))

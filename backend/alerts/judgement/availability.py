@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from backend.alerts.judgement.rechecks import Held
-from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, forget_others, newest_us
+from backend.alerts.judgement.samples import (
+    MAX_DETAIL_CHARS,
+    Memory,
+    Sample,
+    Seen,
+    Standing,
+    forget_others,
+    newest_us,
+)
 from backend.alerts.states import State
 
 # Runs in a row before a region that is down alone counts, against others that are up.
@@ -21,7 +29,6 @@ LONELY_FAILS = 2
 DENIED_FAILS = 3
 # Good runs before it is over.
 OKS = 2
-MAX_DETAIL_CHARS = 300
 _MINUTE_US = 60_000_000
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, forget_others
+from backend.alerts.judgement.samples import MAX_DETAIL_CHARS, Memory, Sample, Seen, Standing, forget_others
 from backend.alerts.states import State
 
 
@@ -65,6 +65,6 @@ class Failures:
         """The last good run of a region before it counted, and its last failed one."""
         before, after = self._runs.get(sample.region, ["", ""])
         if is_down:
-            self._runs[sample.region], self._detail = [before, sample.run_id.hex], sample.detail[:300]
+            self._runs[sample.region], self._detail = [before, sample.run_id.hex], sample.detail[:MAX_DETAIL_CHARS]
         elif sample.region not in self._bad:
             self._runs[sample.region] = [sample.run_id.hex, after]

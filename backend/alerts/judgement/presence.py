@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from backend.alerts.judgement.samples import Memory, Sample, Seen, Standing, forget_others
+from backend.alerts.judgement.samples import MAX_DETAIL_CHARS, Memory, Sample, Seen, Standing, forget_others
 from backend.alerts.states import State
 
 
@@ -10,12 +10,14 @@ class Presence:
     """Only regions whose agents live count: for the others there is the rule about agents.
 
     A run that failed is data. A slot that was missed is not. Whoever had no agents, or was not asked to measure, is
-    excused until they have had time.
+    excused until they have had time. Runs that fail by our own fault are no data either, and the last one tells why.
     """
 
     def __init__(self, memory: Memory, *, patience_us: int, began_us: int) -> None:
         self._seen: dict[str, int] = dict(memory.get("seen", {}))
         self._excused: dict[str, int] = dict(memory.get("excused", {}))
+        # Of regions that saw nothing since: the last run that failed, as hex, and how.
+        self._failed: dict[str, list[str]] = dict(memory.get("failed", {}))
         # Nobody was to measure as often as is asked for from now on.
         is_hurried = patience_us < memory.get("patience_us", patience_us)
         self._began_us = began_us if is_hurried else int(memory.get("began_us", began_us))
@@ -27,6 +29,7 @@ class Presence:
         return {
             "seen": self._seen,
             "excused": self._excused,
+            "failed": self._failed,
             "began_us": self._began_us,
             "patience_us": self._patience_us,
             "asked": self._asked,
@@ -45,10 +48,14 @@ class Presence:
     def observe(self, sample: Sample) -> None:
         if sample.seen is not Seen.NOTHING:
             self._seen[sample.region] = max(sample.at_us, self._seen.get(sample.region, 0))
+            self._failed.pop(sample.region, None)
+        elif sample.detail:
+            self._failed[sample.region] = [sample.run_id.hex, sample.detail[:MAX_DETAIL_CHARS]]
 
     def keep(self, regions: Collection[str]) -> None:
         forget_others(self._seen, regions)
         forget_others(self._excused, regions)
+        forget_others(self._failed, regions)
 
     def standing(self, current: State, now_us: int) -> Standing:
         oldest = now_us - self._patience_us
@@ -59,6 +66,7 @@ class Presence:
         if not late:
             return Standing(state=current, since_us=now_us, firm=False)
         since_us = max(newest or min(self._excused.get(code, 0) for code in late), self._began_us)
-        return Standing(
-            state=State.NO_DATA, since_us=since_us, regions=tuple(sorted(late)), facts={"seen_us": newest or None}
-        )
+        regions = tuple(sorted(late, key=lambda code: (code not in self._failed, code)))
+        after, detail = self._failed.get(regions[0], ("", ""))
+        facts = {"seen_us": newest or None, "detail": detail}
+        return Standing(state=State.NO_DATA, since_us=since_us, regions=regions, after=after, facts=facts)

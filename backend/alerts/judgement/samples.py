@@ -9,6 +9,8 @@ from uuid import UUID
 from backend.alerts.metrics import METRICS, POSITIONS
 from backend.alerts.states import State
 
+# What is told of a failure, in words.
+MAX_DETAIL_CHARS = 300
 # JSON values only.
 Memory = dict[str, Any]
 

@@ -4,7 +4,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
-from backend.alerts.judgement.availability import MAX_DETAIL_CHARS
+from backend.alerts.judgement.samples import MAX_DETAIL_CHARS
 from backend.alerts.states import State
 from backend.sites.models import Monitor
 

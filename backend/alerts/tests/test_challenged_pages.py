@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from backend.alerts.models import Incident
+from backend.alerts.models import Incident, Member, Notice
 from backend.alerts.tests.world import MINUTE, World, make_world, told
 from backend.runs.ingest import ingest
 from backend.runs.models import Finding, Run
@@ -73,6 +73,10 @@ def test_where_nothing_but_challenges_come_nothing_is_measured_and_that_alone_is
     minutes(world, SHOWN, *[CHALLENGED] * 7)
     assert [incident.state for incident in Incident.objects.all()] == ["no_data"]
     assert told() == ["opened"]
+    (message,) = Notice.objects.values_list("message", flat=True)
+    assert "Cloudflare (cf-mitigated: challenge)" in message["sentences"][1]
+    shown = Run.objects.filter(run_id__in=Member.objects.values("after_run"))
+    assert [run.failure_kind for run in shown] == ["page_challenge"]
 
 
 def test_a_refusal_that_is_no_challenge_is_one() -> None:

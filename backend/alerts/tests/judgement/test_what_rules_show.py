@@ -119,6 +119,21 @@ def test_there_is_no_data_since_the_newest_run_and_not_from_before_anybody_watch
     assert not rule.standing(State.OK, 100).firm
 
 
+def test_what_is_not_measured_shows_the_last_run_that_failed_by_our_own_fault_and_its_region_first() -> None:
+    rule = Presence({}, patience_us=10, began_us=0)
+    for number, region, seen in [(40, "fra", Seen.UP), (70, "iad", Seen.NOTHING), (95, "iad", Seen.NOTHING)]:
+        rule.observe(run(number, region, seen=seen))
+    # Nobody measured in a slot that was missed: there is nothing to show of it.
+    rule.observe(run(97, "iad", seen=Seen.NOTHING)._replace(detail=""))
+    rule = Presence(rule.memory(), patience_us=10, began_us=0)
+    rule.expect(["fra", "iad"], [], 80)
+    found = rule.standing(State.OK, 100)
+    assert (found.regions, found.after, found.facts["detail"]) == (("iad", "fra"), UUID(int=95).hex, "refused 95")
+    rule.observe(run(98, "iad"))
+    silent = rule.standing(State.OK, 109)
+    assert (silent.regions, silent.after, silent.facts["detail"]) == (("fra", "iad"), "", "")
+
+
 def test_a_region_that_joined_or_had_no_agents_is_given_time_to_bring_data() -> None:
     rule = Presence({}, patience_us=10, began_us=0)
     rule.expect(["fra"], ["sin"], 80)
