@@ -10,9 +10,10 @@ _TOLD = re.compile(r"\b([0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}) UTC\b")
 
 
 def short(at: datetime) -> str:
-    """`20 Nov 14:32`."""
+    """`20 Nov 14:32`, and `20 Nov 2025 14:32` where it is no time of this year."""
     local = timezone.localtime(at)
-    return f"{local.day} {local:%b %H:%M}"
+    year = "" if local.year == timezone.localtime().year else f"{local:%Y} "
+    return f"{local.day} {local:%b} {year}{local:%H:%M}"
 
 
 def exact(at: datetime) -> str:
@@ -34,8 +35,6 @@ def as_read(text: str) -> str:
 
 def _on_the_clock(told: re.Match[str]) -> str:
     try:
-        local = timezone.localtime(datetime.strptime(told[1], "%Y-%m-%d %H:%M").replace(tzinfo=UTC))
+        return short(datetime.strptime(told[1], "%Y-%m-%d %H:%M").replace(tzinfo=UTC))
     except (ValueError, OverflowError):
         return told[0]
-    is_this_year = local.year == timezone.localtime().year
-    return short(local) if is_this_year else f"{local.day} {local:%b %Y %H:%M}"

@@ -58,7 +58,7 @@ def as_read(text: str) -> str:
 
 @register.filter
 def moment(at: datetime | None) -> str | SafeString:
-    """`20 Nov 14:32` in the reader's time zone, with the exact time behind it."""
+    """`20 Nov 14:32` in the reader's time zone, with the year where it is another, and the exact time behind it."""
     if at is None:
         return units.ABSENT
     return _time_tag(at, times.short(at))

@@ -5,6 +5,7 @@ from uuid import UUID, uuid4
 from zoneinfo import ZoneInfo
 
 import pytest
+import time_machine
 from django.utils import timezone
 
 from backend.fleet.models import Agent, Region
@@ -76,11 +77,13 @@ def test_a_missed_run_says_why_and_that_the_site_is_not_to_blame() -> None:
     assert "nothing about the site" in run.text
 
 
+@time_machine.travel(NOW, tick=False)
 def test_waiting_for_a_region_that_is_gone_is_said() -> None:
     (run,) = show(QUEUED, health=Health.OFFLINE).runs
     assert run.text == "Page load: queued, but no agent of Frankfurt is online (last seen 20 Nov 11:55)"
 
 
+@time_machine.travel(NOW, tick=False)
 def test_when_a_region_was_last_seen_is_said_in_the_readers_own_time() -> None:
     with timezone.override(ZoneInfo("Asia/Tokyo")):
         (run,) = show(QUEUED, health=Health.OFFLINE).runs

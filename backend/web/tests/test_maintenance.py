@@ -41,7 +41,7 @@ def test_a_maintenance_is_planned_in_the_persons_own_time_zone(world: World, bob
     window = Maintenance.objects.get()
     assert window.starts_at.isoformat() == "2027-01-11T03:00:00+00:00"
     assert (window.site, window.reason) == (world.site, "new database")
-    assert "10 Jan 22:00" in text
+    assert "10 Jan 2027 22:00" in text
 
 
 @pytest.mark.usefixtures("in_november")
