@@ -1,5 +1,7 @@
 """Forms about people."""
 
+from collections.abc import Sequence
+
 from django import forms
 
 from backend.accounts.permissions import Role
@@ -18,6 +20,10 @@ class ProfileForm(forms.Form):
 class MemberForm(forms.Form):
     email = forms.EmailField(label="E-mail address", max_length=254)
     role = forms.ChoiceField(choices=Role.choices, initial=Role.MEMBER)
+
+    def offer(self, roles: Sequence[tuple[str, str]]) -> None:
+        """Shows these alone: another one is refused for who asks, and not for what it is."""
+        self.fields["role"].widget = forms.Select(choices=roles)
 
 
 class RoleForm(forms.Form):

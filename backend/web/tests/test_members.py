@@ -70,6 +70,20 @@ def test_only_an_owner_makes_or_unmakes_owners(client: Client, alice: Member, an
     assert send(client, alice, "member_role", bob.membership.pk, role="owner")[0] == 200
 
 
+def test_nobody_is_offered_what_only_an_owner_may_do(client: Client, alice: Member, anna: Member, bob: Member) -> None:
+    offered = '<option value="owner"'
+    client.force_login(anna.user)
+    text = client.get("/members/").content.decode()
+    assert offered not in text
+    for address in ("member_role", "member_remove"):
+        assert reverse(f"web:{address}", args=[bob.membership.pk]) in text
+        assert reverse(f"web:{address}", args=[alice.membership.pk]) not in text
+    client.force_login(alice.user)
+    text = client.get("/members/").content.decode()
+    assert text.count(offered) == 4
+    assert reverse("web:member_remove", args=[alice.membership.pk]) in text
+
+
 def test_the_last_owner_cannot_leave(client: Client, alice: Member) -> None:
     _, text = send(client, alice, "member_remove", alice.membership.pk)
     assert "An organisation needs an owner" in text

@@ -12,7 +12,7 @@ from backend.accounts import actions
 from backend.accounts.models import Membership
 from backend.accounts.permissions import Permission, Role, check
 from backend.accounts.queries import members
-from backend.web.access import MemberRequest, needs
+from backend.web.access import MemberRequest, may, needs
 from backend.web.confirm import Question, ask
 from backend.web.forms.account import MemberForm, RoleForm
 
@@ -109,6 +109,12 @@ def _check_owner(request: MemberRequest, *roles: Role) -> None:
         check(request.membership.role, Permission.MANAGE_ORGANISATION)
 
 
+def _may_make_owners(request: MemberRequest) -> bool:
+    return may(request.membership, Permission.MANAGE_ORGANISATION)
+
+
 def _page(request: MemberRequest, form: MemberForm, status: int = 200) -> HttpResponse:
-    context = {"members": members(request.organisation), "roles": Role.choices, "form": form, "section": "members"}
+    roles = [choice for choice in Role.choices if choice[0] != Role.OWNER or _may_make_owners(request)]
+    form.offer(roles)
+    context = {"members": members(request.organisation), "roles": roles, "form": form, "section": "members"}
     return render(request, "members/list.html", context, status=status)
