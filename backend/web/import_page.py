@@ -6,7 +6,7 @@ from http import HTTPStatus
 from backend.alerts.metrics import LABELS
 from backend.runs.diagnoses import diagnosis_of
 from backend.runs.models import Upload
-from backend.web import times
+from backend.web import times, units
 from backend.web.findings import Panel, of_run
 from backend.web.verdict import Card, Verdict, cards_of, measured_verdict
 from backend.web.waterfall.board import of_visit
@@ -44,7 +44,7 @@ def about(upload: Upload) -> list[str]:
 
 def warnings(upload: Upload) -> list[str]:
     """What was left out of the file, the first with their places."""
-    counted = f"{upload.skipped} of the file's requests could not be read." if upload.skipped else None
+    counted = f"{units.count(upload.skipped)} of the file's requests could not be read." if upload.skipped else None
     return [text for text in (counted, *upload.remarks) if text]
 
 

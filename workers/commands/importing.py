@@ -91,7 +91,7 @@ def _show(found: Imported, arguments: argparse.Namespace) -> int:
 
 
 def _remarks(skipped: int, remarks: list[str] | tuple[str, ...]) -> list[str]:
-    counted = [f"{skipped} of the file's requests could not be read:"] if skipped else []
+    counted = [f"{skipped:,} of the file's requests could not be read:"] if skipped else []
     return [*counted, *(f"  {remark}" for remark in remarks)]
 
 

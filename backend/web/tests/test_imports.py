@@ -1,5 +1,7 @@
 """Imports in the dashboard: the form, the list, a page like a run's."""
 
+import re
+
 import pytest
 from django.core.exceptions import RequestDataTooBig
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -14,7 +16,7 @@ from backend.runs.tests.factories import make_fleet
 from backend.runs.uploads import UploadedFile, import_file
 from backend.sites import actions
 from backend.sites.models import Site
-from backend.web import uploading
+from backend.web import import_page, uploading
 from backend.web.tests.world import World
 from workers.tests.measurement.imports import samples
 from workers.tests.measurement.imports.samples import at, entry
@@ -171,6 +173,19 @@ def test_sizes_that_a_file_does_not_tell_are_not_zero(world: World, client: Clie
     Upload.objects.all().delete()
     send(client, samples.har(cached))
     assert Upload.objects.get().bytes == 0
+
+
+def test_a_long_address_fills_no_screen_of_the_list(world: World, client: Client) -> None:
+    url = f"https://shop.example/?consent={'c' * 3_000}"
+    send(client, samples.har(at(url), pages=[]))
+    (row,) = re.findall(r'<th scope="row".*?</th>', client.get(LIST).content.decode(), re.DOTALL)
+    assert url[:150] in row
+    assert url[:170] not in row
+
+
+def test_many_that_could_not_be_read_are_counted_as_other_numbers_are() -> None:
+    upload = Upload(skipped=10_000, remarks=["The file has 20,000 entries, of which 10,000 are read."])
+    assert import_page.warnings(upload)[0] == "10,000 of the file's requests could not be read."
 
 
 def test_what_could_not_be_read_is_told_on_the_page(world: World, client: Client) -> None:
