@@ -10,7 +10,7 @@ from backend.analysis.gate_bounds import quantile, students
 from backend.analysis.gate_chance import chance_of
 from backend.analysis.gate_estimate import Estimate, Sides, level_of, shift_of, sides
 from backend.analysis.gate_hours import Already, of_this_hour
-from backend.analysis.gate_metrics import OFFSETS, canonical
+from backend.analysis.gate_metrics import LEAST_CHANGES, OFFSETS, canonical
 from backend.analysis.gate_pairs import difference_of, pairs
 from backend.analysis.gate_types import Comparison, Found, Interval, Plan, RegionChange, Rule, Side, Verdict
 
@@ -120,8 +120,9 @@ def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
     level = float(np.mean([np.median(values) for values in both.history]))
     base = max(round(exp(level) - offset, _DIGITS), 0.0)
     allowed = base * (rule.max_change_pct or 0.0) / 100
+    least = rule.min_change or LEAST_CHANGES.get(canonical(rule.metric) or "", 0.0)
     # From nothing, per cents mean nothing: then as much is allowed as a value counts as at least.
-    most = max(allowed, rule.min_change) or offset
+    most = max(allowed, least) or offset
 
     def shift_to(increase: float) -> float:
         return log((base + increase + offset) / (base + offset))
@@ -133,7 +134,7 @@ def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
         offset=offset,
         base=base,
         limit=shift_to(most),
-        floor=max(shift_to(most / 2), shift_to(rule.min_change)),
+        floor=shift_to(max(most / 2, least)),
     )
 
 

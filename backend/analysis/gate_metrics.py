@@ -34,6 +34,11 @@ OFFSETS: Mapping[str, float] = MappingProxyType(
     }
 )
 
+# Of what often takes next to no time, or is next to nothing, per cents say little: so much counts at least.
+LEAST_CHANGES: Mapping[str, float] = MappingProxyType(
+    {name: OFFSETS[name] for name in ("dns_ms", "connect_ms", "tls_ms", "download_ms", "tbt_ms", "cls")}
+)
+
 
 def canonical(name: str) -> str | None:
     """The metric's one name: `ttfb` and `ttfb_ms` are the same. None for what cannot be gated."""

@@ -21,7 +21,8 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """What is allowed: a change in per cent, of which less than `min_change` does not count, or a greatest value.
+    """What is allowed: a change in per cent, of which less than `min_change` does not count (0: less than
+    `gate_metrics.LEAST_CHANGES`), or a greatest value.
 
     Values are in the metric's own unit. A rule that does not decide is told of and changes no verdict.
     """

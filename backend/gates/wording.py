@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from backend.alerts.metrics import METRICS, digits_apart, written
+from backend.analysis.gate_metrics import LEAST_CHANGES
 from backend.gates.documents import RuleFound
 from backend.gates.models import Gate, GateRule, Level, Phase, Verdict
 
@@ -27,8 +28,13 @@ def limit_sentence(rule: GateRule) -> str:
     """What a rule allows, such as "+10 %, at least 30 ms" or "2.50 s"."""
     if rule.max_value is not None:
         return _asked(rule.metric, rule.max_value)
-    limit = f"+{rule.max_change_pct:g} %"
-    return f"{limit} and {_asked(rule.metric, rule.min_change)}" if rule.min_change else limit
+    limit, least = f"+{rule.max_change_pct:g} %", _least_change(rule)
+    return f"{limit} and {_asked(rule.metric, least)}" if least else limit
+
+
+def _least_change(rule: GateRule) -> float:
+    """From which change on one counts, in the metric's unit; 0: from any."""
+    return rule.min_change or LEAST_CHANGES.get(rule.metric, 0.0)
 
 
 def _asked(metric: str, value: float) -> str:
@@ -46,7 +52,7 @@ def rule_sentence(rule: GateRule, found: RuleFound | None, *, is_open: bool = Fa
     if found.pct is None:
         return _level_sentence(rule, found) + _left_open(rule, _more_runs(found))
     change = f"{signed(found.pct.value)} % ({signed(found.pct.low)} to {signed(found.pct.high)} %)"
-    if rule.min_change and found.change is not None:
+    if _least_change(rule) and found.change is not None:
         # Where a change must have a size of its own, per cents alone do not show on which side of it this is.
         change += f", {_signed_value(rule.metric, found.change)}"
     sentence = f"{name} {change}, limit {limit_sentence(rule)}."

@@ -161,7 +161,7 @@ def test_a_change_below_the_floor_is_decided_by_passing_alone() -> None:
     assert extra(shift + 0.0001, shift + 0.001) is None
 
 
-@pytest.mark.parametrize(("min_change", "floor_ms"), [(0, 0.5), (0.2, 0.2), (5, 5)])
+@pytest.mark.parametrize(("min_change", "floor_ms"), [(0, 1), (0.2, 0.2), (5, 5)])
 def test_from_nothing_half_of_what_is_allowed_is_no_failure_either(min_change: float, floor_ms: float) -> None:
     rule = Rule(metric="dns_ms", max_change_pct=10, min_change=min_change)
     nothing: dict[str, Sequence[float | None]] = {region: [0.0] * 60 for region in REGIONS}

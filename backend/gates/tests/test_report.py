@@ -79,6 +79,15 @@ def test_what_was_never_judged_is_not_waited_for_once_the_gate_has_ended(world: 
 def test_a_limit_is_told_as_it_was_asked_for() -> None:
     assert limit_sentence(GateRule(metric="tls_ms", max_change_pct=10, min_change=5)) == "+10 % and 5 ms"
     assert limit_sentence(GateRule(metric="tls_ms", max_value=7.5)) == "7.5 ms"
+    assert limit_sentence(GateRule(metric="ttfb_ms", max_change_pct=10)) == "+10 %"
+
+
+def test_a_limit_in_per_cent_of_what_often_takes_next_to_no_time_says_how_much_it_allows_at_least() -> None:
+    assert limit_sentence(GateRule(metric="tls_ms", max_change_pct=10)) == "+10 % and 1 ms"
+    assert limit_sentence(GateRule(metric="tbt_ms", max_change_pct=5)) == "+5 % and 10 ms"
+    rule = GateRule(metric="tbt_ms", max_change_pct=10, verdict="pass")
+    longer = replace(a_finding(pct=Bounds(value=100.0, low=50.0, high=200.0)), change=3.0)
+    assert rule_sentence(rule, longer).endswith(", +3.0 ms, limit +10 % and 10 ms.")
 
 
 def test_a_fail_below_its_limit_says_why_it_is_one() -> None:
