@@ -42,7 +42,8 @@ class RuleView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunsView:
-    """How much was measured. `planned` is what the present look needs, the discarded runs included."""
+    """How much was measured. `planned` is what the present look needs, the discarded runs included; `looks` is how many
+    times it was judged."""
 
     planned: int
     completed: int
@@ -189,6 +190,12 @@ def _runs_view(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun]) -
         completed=len(ended),
         failed=sum(run.state == RunState.FAILED for run in ended),
         discarded=sum(run.discarded for run in ended),
-        looks=gate.look if any(rule.verdict for rule in rules) else 0,
+        looks=_looks_of(gate, rules),
         planned_looks=plan.looks,
     )
+
+
+def _looks_of(gate: Gate, rules: Sequence[GateRule]) -> int:
+    """How many times it was judged: at the present look only where that is what it ended with."""
+    is_judged = gate.verdict and not gate.reason and any(rule.verdict for rule in rules)
+    return gate.look if is_judged else gate.look - 1

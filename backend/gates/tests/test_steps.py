@@ -72,6 +72,27 @@ def test_what_is_between_is_measured_longer_until_it_is_decided_or_the_runs_are_
     assert "The smallest change that these runs can tell" in gate.summary
 
 
+@pytest.mark.parametrize("ends", ["cancelled", "without agents"])
+def test_a_look_counts_once_it_is_judged_and_one_that_is_never_judged_does_not(world: World, ends: str) -> None:
+    world.history()
+    gate, told = world.ask(AskedRule(metric="ttfb", max_change_pct=0.1)), []
+    while gate.look < 2:
+        told.append(world.view(gate).runs.looks)
+        Gate.objects.update(due_at=timezone.now())
+        step()
+        world.answer_all(lambda run: 1.0)
+        gate.refresh_from_db()
+    assert set(told) == {0}
+    assert (gate.is_open, world.view(gate).runs.looks) == (True, 1)
+    if ends == "cancelled":
+        cancel_gate(actor=world.member.user, gate=gate)
+        gate.refresh_from_db()
+    else:
+        world.silence(*REGIONS)
+        gate = world.play(gate, lambda run: None)
+    assert (gate.is_open, world.view(gate).runs.looks) == (False, 1)
+
+
 @pytest.mark.parametrize(("mapped", "code"), [("pass", 0), ("fail", 1), ("inconclusive", 3)])
 def test_a_pipeline_says_what_inconclusive_means_to_it(world: World, mapped: str, code: int) -> None:
     world.history()
