@@ -7,7 +7,8 @@ site failed before (one region, CV 5 %), and 2.3 do now.
 
 Hours of every day that history begins with, and that begin again just before the release, look like a site that became
 quicker. Of 300 unchanged gates 20 minutes into such a plateau of 20 % and 3 or 8 hours, 20 and 15 of a hundred failed
-for that (99 %, one region, CV 15 %), and 4 and 2 do, since what a line takes off history keeps gates from failing.
+for that (99 %, one region, CV 15 %), and 1 and 2 do, since what a line takes off history keeps gates from failing, and
+what the day before had from then on (`gate_hours`).
 """
 
 from collections.abc import Sequence

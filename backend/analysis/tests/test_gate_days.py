@@ -9,7 +9,7 @@ import pytest
 
 from backend.analysis.gate import judge
 from backend.analysis.gate_estimate import sides
-from backend.analysis.gate_hours import of_this_hour
+from backend.analysis.gate_hours import Already, of_this_hour
 from backend.analysis.gate_types import Comparison, Hours, Plan, Rule, Verdict
 from backend.analysis.noise import Floats
 from backend.analysis.settings import DAY_S, HOUR_S
@@ -61,26 +61,76 @@ def _values(at: Floats, shape: Shape, cv: float, rng: np.random.Generator) -> Fl
     return measured(np.array([shape(float(one)) for one in at]) + rng.normal(0, cv, at.size), rng)
 
 
+def already(slower: Callable[[Floats], Floats], *, noise: float, every_s: float, seed: int = 3) -> Already:
+    """Of a day of runs and an hour, those that `slower` is 1 for a tenth slower; seconds are since the release."""
+    made: Floats = np.arange(-DAY_S - HOUR_S, 0, every_s)
+    history = 200 * np.exp(0.1 * slower(made) + np.random.default_rng(seed).normal(0, noise, made.size))
+    hours = Hours(
+        times={"fra": [float(RELEASE + at) for at in made]}, at=RELEASE, lately={"fra": list(history[made >= -HOUR_S])}
+    )
+    comparison = Comparison(rule=RULE, history={"fra": list(history)}, fresh={"fra": [200.0] * 3}, hours=hours)
+    both = sides(comparison.history, comparison.fresh, offset=0.0, least_fresh=3, least_history=10)
+    return of_this_hour(comparison, both, offset=0.0)[1]
+
+
+def from_on(begins_s: float, lasting_s: float) -> Callable[[Floats], Floats]:
+    return lambda made: ((made >= begins_s) & (made < begins_s + lasting_s)).astype(np.float64)
+
+
 @pytest.mark.parametrize(
     ("begins_h", "lasting_h", "least", "most"),
-    # What lasts less than half of the two hours is that of a few runs, which are asked besides.
-    [(0, 2, 0.07, 0.13), (0, 1.2, 0.05, 0.13), (0, 0.8, 0, 0.02), (1.2, 2, 0, 0.02), (3, 2, 0, 0.02)],
+    [
+        (0, 2, 0.07, 0.13),
+        (0, 1.2, 0.05, 0.13),
+        (0.5, 1.4, 0.05, 0.13),
+        # Of what lasts less than half of the two hours the first forty minutes tell.
+        (0, 0.8, 0.07, 0.13),
+        (0, 0.4, 0.03, 0.13),
+        (0.5, 0.8, 0, 0.02),
+        (0, 0.25, 0, 0.02),
+        (1.2, 2, 0, 0.02),
+        (3, 2, 0, 0.02),
+    ],
 )
-def test_it_is_perhaps_as_slow_as_in_most_of_the_two_hours_from_this_time_on_the_day_before(
+def test_it_is_perhaps_as_slow_as_in_most_of_what_followed_this_time_on_the_day_before(
     begins_h: float, lasting_h: float, least: float, most: float
 ) -> None:
-    made: Floats = np.arange(-DAY_S, 0, 300)
-    slower = (made >= -DAY_S + begins_h * HOUR_S) & (made < -DAY_S + (begins_h + lasting_h) * HOUR_S)
-    history = list(200 * np.exp(0.1 * slower + np.random.default_rng(3).normal(0, 0.02, made.size)))
-    hours = Hours(times={"fra": [float(RELEASE + at) for at in made]}, at=RELEASE)
-    comparison = Comparison(rule=RULE, history={"fra": history}, fresh={"fra": [200.0] * 3}, hours=hours)
-    both = sides(comparison.history, comparison.fresh, offset=0.0, least_fresh=3, least_history=10)
-    assert least <= of_this_hour(comparison, both, offset=0.0)[1].perhaps <= most
+    found = already(from_on(-DAY_S + begins_h * HOUR_S, lasting_h * HOUR_S), noise=0.02, every_s=300)
+    assert least <= found.perhaps <= most
+
+
+@pytest.mark.parametrize(
+    ("begins_min", "lasting_min", "is_seen"), [(-12, 24, True), (-40, 50, True), (3, 10, False), (5, 60, False)]
+)
+def test_a_job_of_the_day_before_that_its_nearest_runs_do_not_show_is_seen_in_the_half_hour_around(
+    begins_min: float, lasting_min: float, is_seen: bool
+) -> None:
+    """Of what scatters by as much as it is slower three runs are no proof, and thirty are."""
+    job = from_on(-DAY_S + 60 * begins_min, 60 * lasting_min)
+    seen = sum(already(job, noise=0.1, every_s=60, seed=seed).day_before > 0.05 for seed in range(40))
+    assert seen >= 32 if is_seen else seen <= 16
+
+
+@pytest.mark.parametrize("every_s", [60, 300])
+@pytest.mark.parametrize(("since_min", "is_seen"), [(45, True), (25, True), (15, True), (6, False)])
+def test_what_began_too_late_to_be_most_of_the_hour_before_the_release_is_seen_in_its_last_third(
+    since_min: float, is_seen: bool, every_s: float
+) -> None:
+    found = already(from_on(-60 * since_min, 60 * since_min), noise=0.02, every_s=every_s)
+    assert (0.05 <= found.hour_before <= 0.13) is is_seen
 
 
 @pytest.mark.parametrize(
     ("lasting_h", "cv", "every_s", "confidence", "most_pct"),
-    [(8, 0.15, 300, 0.99, 4), (3, 0.15, 300, 0.99, 7), (8, 0.05, 900, 0.99, 3), (3, 0.15, 300, 0.95, 20)],
+    [
+        (8, 0.15, 300, 0.99, 4),
+        (3, 0.15, 300, 0.99, 4),
+        (1, 0.15, 300, 0.99, 7),
+        (1, 0.15, 60, 0.99, 2),
+        (8, 0.05, 900, 0.99, 3),
+        (3, 0.15, 300, 0.95, 10),
+        (1, 0.15, 300, 0.95, 12),
+    ],
 )
 def test_hours_of_every_day_that_began_just_before_the_release_seldom_fail_it(
     lasting_h: float, cv: float, every_s: float, confidence: float, most_pct: float
