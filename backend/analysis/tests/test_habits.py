@@ -1,6 +1,7 @@
 """What comes every hour or every night is told twice; what only looks like it, or does not end, is told."""
 
 import json
+from collections.abc import Collection
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from backend.analysis.events import AlertClass, Kind
 from backend.analysis.noise import Floats
 from backend.analysis.replay import Recorded, Sample, Told, in_order
 from backend.analysis.settings import DAY_S, HOUR_S, settings_for
-from backend.analysis.simulation import START
+from backend.analysis.simulation import START, World, simulate
 from backend.analysis.tests.series import days_after_start, noise, series, told
 
 SETTINGS = settings_for("ttfb_ms", interval_s=300)
@@ -96,3 +97,34 @@ def test_what_came_now_and_then_on_the_days_before_makes_no_step_a_habit() -> No
 
         (slow,) = told(series(slower, days=at / DAY_S + 0.1, regions=5))
         assert slow.alert.opened_at - (START + at) < HOUR_S / 2
+
+
+def quiet_at_weekends(seed: int, *, days: float, regions: Collection[str] = (), on_monday: float = 1) -> list[Told]:
+    """What is told of a site that takes three quarters of the time on Saturdays and Sundays, in these regions or all,
+    and so many times as long from the fourth Monday on."""
+
+    def factor(at: float, region: str) -> float:
+        slower = on_monday if at >= START + 28 * DAY_S else 1
+        return slower * (0.75 if days_after_start(at) % 7 >= 5 and (not regions or region in regions) else 1)
+
+    world = World(cv=0.15, regions=3, days=days)
+    return told(
+        {
+            region: [(at, None if value is None else value * factor(at, region)) for at, value in samples]
+            for region, samples in simulate(world, seed).items()
+        }
+    )
+
+
+@pytest.mark.parametrize(("seed", "regions"), [(1, ()), (11, ()), (4, ("region-1",)), (5, ("region-1",))])
+def test_a_quiet_weekend_that_ends_as_it_does_each_week_makes_nobody_slower(seed: int, regions: tuple[str]) -> None:
+    """The first runs of that Monday were somewhat slow by chance."""
+    assert slower_since(quiet_at_weekends(seed, days=28.5, regions=regions), 0) == []
+
+
+@pytest.mark.parametrize("seed", [0, 6])
+def test_what_is_slow_from_the_end_of_a_quiet_weekend_on_is_told_as_soon_as_on_any_day(seed: int) -> None:
+    (slow,) = slower_since(quiet_at_weekends(seed, days=29, on_monday=1.2), 0)
+    assert slow.alert.opened_at - (START + 28 * DAY_S) < 3 * HOUR_S
+    assert slow.alert.change_at == pytest.approx(START + 28 * DAY_S, abs=600)
+    assert slow.alert.change_pct == pytest.approx(20, abs=4)
