@@ -230,7 +230,7 @@ class Detector:
             return self._shift(at, found or own, () if found else (region,))
         if episode.lasts(at, self._settings):
             return self._confirm(at)
-        if episode.measure_at is not None and at >= episode.measure_at and episode.measure(at, self._facts):
+        if episode.is_to_measure(at) and episode.measure(at, self._facts):
             self._set_offsets()
         if at - episode.alert.opened_at >= self._patience_s:
             return self.accept(at)

@@ -165,6 +165,10 @@ class Episode:
         self._become(self.alert)
         return True
 
+    def is_to_measure(self, at: float) -> bool:
+        """Whether the time has come to measure it again: not while it may be going back."""
+        return self.measure_at is not None and at >= self.measure_at and self.watch.has_stayed
+
     def measure(self, at: float, facts: Facts) -> bool:
         """Measures the present level anew with what has come since; False, with nothing done, when it is normal."""
         self.measure_at = at + (at - self.alert.level_since)
@@ -193,6 +197,7 @@ class Episode:
         further = was is AlertClass.REGIONAL and bool(change.shifts.keys() - self.shifts.keys() - {*self.silent})
         total = replace(change, onset=self._onset(), shifts=self.shifts | dict(change.shifts))
         self._take(total, change.onset.at, facts)
+        self._measure_anew(at)
         if further and self.alert.alert_class is not AlertClass.REGIONAL:
             # Whether it lasts in most regions is another question.
             self._become(replace(self.alert, alert_class=AlertClass.SLOWDOWN, confirmed_at=None))
@@ -220,6 +225,7 @@ class Episode:
         self.most = max(self.most, abs(_mean(self.shifts)))
         self.shifts, self.alert = levels, replace(self.alert, level_since=since)
         self._relevel(facts)
+        self._measure_anew(at)
         return False
 
     def _is_back(self, levels: Mapping[str, float], since: float, at: float, facts: Facts) -> bool:
@@ -256,6 +262,12 @@ class Episode:
         self.shifts, self.caution = dict(change.shifts), change.caution
         described = _describe(change, self.direction, self.alert.opened_at, facts)
         self._become(replace(described, level_since=level_since, confirmed_at=self.alert.confirmed_at))
+
+    def _measure_anew(self, at: float) -> None:
+        """Of a level that is new little is known, and some regions may have no part in it any more: it is measured
+        again, once it has lasted twice as long, and an hour."""
+        if self.measure_at is not None:
+            self.measure_at = at + max(at - self.alert.level_since, HOUR_S)
 
     def _become(self, alert: Alert) -> None:
         """A slowdown that has been confirmed is a regression."""
