@@ -38,6 +38,15 @@ def seen_of(organisation: Organisation, sites: Iterable[Site], since: datetime, 
     return {site: together(many, union(planned[None], planned[site])) for site, many in by_site.items()}
 
 
+def going_on(organisation: Organisation) -> Mapping[int, frozenset[State]]:
+    """By the keys of its sites that the judge is sure are not well now, how they are. One statement."""
+    open_now = Outage.objects.filter(monitor__site__organisation=organisation, ended_at=None)
+    found: dict[int, set[State]] = defaultdict(set)
+    for site, state in open_now.values_list("monitor__site", "state"):
+        found[site].add(State(state))
+    return {site: frozenset(states) for site, states in found.items()}
+
+
 def outages_of(site: Site, *, before: tuple[datetime, int] | None = None, limit: int) -> Sequence[Outage]:
     """A site's outages by each of its monitors, the newest first, behind one of which the begin and the key are given.
     One statement."""

@@ -2,10 +2,10 @@
 
 Values are those of the newest run of each monitor in each region, read when they are asked for. What was not measured
 has no sample, never 0. Units are seconds, bytes and counts. Of a pair, which has two of everything, the difference is
-told that its verdict goes by.
+told that its verdict goes by. A failed run is no outage yet: what the judge is sure of is told by site.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from django.http import HttpResponse
@@ -17,11 +17,14 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from backend.accounts.permissions import Scope
+from backend.alerts.queries.uptime import going_on
+from backend.alerts.states import State
 from backend.api.v1.access import ApiRequest, needs
 from backend.compare.models import StoredVerdict
 from backend.compare.queries import verdicts_now
 from backend.runs.models import Outcome
 from backend.runs.queries import LatestRun, latest_runs
+from backend.sites.models import Site
 from workers.diagnosis.pair.samples import Verdict
 from workers.measurement.messages import Kind
 
@@ -121,14 +124,24 @@ PAIR_GAUGES: Mapping[str, tuple[str, Callable[[StoredVerdict], float | None]]] =
 }
 
 
+SITE_LABELS = ("site", "site_id")
+SITE_GAUGES: Mapping[str, tuple[str, Callable[[Collection[State]], bool]]] = {
+    "firstbyte_site_down": ("Whether it is surely down.", lambda states: State.FAILING in states),
+    "firstbyte_site_partly_down": (
+        "Whether it is surely down from some regions only.",
+        lambda states: State.DEGRADED in states and State.FAILING not in states,
+    ),
+}
+
+
 @router.get(
     "/metrics",
     auth=needs(Scope.READ),
     openapi_extra={"responses": {200: {"description": "Prometheus' text format, or OpenMetrics.", "content": CONTENT}}},
 )
 def get_metrics(request: ApiRequest) -> HttpResponse:
-    """The newest values of each probe and page in each region, and how much slower each CDN is than its origin, for
-    Prometheus to scrape with a token that may read.
+    """The newest values of each probe and page in each region, which sites are down, and how much slower each CDN is
+    than its origin, for Prometheus to scrape with a token that may read.
 
     Samples end when nothing was measured for two intervals. A page that other work of the agent's machine held up has
     no durations.
@@ -137,6 +150,7 @@ def get_metrics(request: ApiRequest) -> HttpResponse:
     found = [one for one in latest_runs(organisation, now=now) if one.run.kind != Kind.PAIR]
     registry = CollectorRegistry()
     registry.register(_Latest(found))
+    registry.register(_Sites({one.monitor.site for one in found}, going_on(organisation)))
     registry.register(_Pairs(verdicts_now(organisation, now)))
     encode, content_type = choose_encoder(request.headers.get("Accept", ""))
     return HttpResponse(encode(registry), content_type=content_type)
@@ -163,6 +177,18 @@ class _Latest(Collector):
                 monitor = one.monitor
                 labels = (monitor.site.name, str(monitor.public_id), monitor.kind, one.region.code)
                 family.add_metric((*labels, *more), seen)
+
+
+class _Sites(Collector):
+    def __init__(self, sites: Collection[Site], going_on: Mapping[int, Collection[State]]) -> None:
+        self._sites, self._going_on = sites, going_on
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        for name, (told, is_so) in SITE_GAUGES.items():
+            family = GaugeMetricFamily(name, told, labels=SITE_LABELS)
+            for site in sorted(self._sites, key=lambda one: one.pk):
+                family.add_metric((site.name, str(site.public_id)), is_so(self._going_on.get(site.pk, ())))
+            yield family
 
 
 class _Pairs(Collector):

@@ -10,6 +10,7 @@ import time_machine
 from prometheus_client.parser import text_string_to_metric_families
 from pytest_django import DjangoAssertNumQueries
 
+from backend.alerts.models import Outage
 from backend.api.tests.v1.calling import Program, make_token
 from backend.api.tests.v1.world import World
 from backend.cast import Member
@@ -43,7 +44,7 @@ def scraped(program: Program) -> dict[str, dict[str, float]]:
     for family in text_string_to_metric_families(answer.content.decode()):
         for sample in family.samples:
             labels = sample.labels
-            if "pair" in labels:
+            if "kind" not in labels:
                 continue
             found.setdefault(sample.name, {})[f"{labels['kind']} {labels.get('phase', '')}".strip()] = sample.value
     return found
@@ -131,6 +132,33 @@ def test_a_pair_which_has_two_of_everything_is_told_by_its_comparison(program: P
 def test_drafts_and_other_organisations_are_not_told(program: Program, world: World) -> None:
     Site.objects.update(status=SiteStatus.DRAFT)
     assert scraped(program) == {}
+
+
+def of_sites(program: Program) -> dict[str, list[float]]:
+    text = program.get("metrics").content.decode()
+    families = text_string_to_metric_families(text)
+    return {one.name: [sample.value for sample in one.samples] for one in families if "_site_" in one.name}
+
+
+@pytest.mark.parametrize(
+    ("states", "down", "partly"), [("", 0, 0), ("failing", 1, 0), ("degraded", 0, 1), ("degraded failing", 1, 0)]
+)
+def test_a_site_is_down_when_the_judge_is_sure_of_it(
+    program: Program, world: World, states: str, down: int, partly: int
+) -> None:
+    world.ended("probe", FAILED, ago_s=60)
+    Outage.objects.create(monitor=world.monitor("probe"), state="failing", began_at=NOW, ended_at=NOW)
+    for kind, state in zip(("probe", "page"), states.split(), strict=False):
+        Outage.objects.create(monitor=world.monitor(kind), state=state, began_at=NOW)
+
+    assert of_sites(program) == {"firstbyte_site_down": [down], "firstbyte_site_partly_down": [partly]}
+
+
+def test_of_a_site_that_nobody_measures_now_it_is_not_said_whether_it_is_down(program: Program, world: World) -> None:
+    Outage.objects.create(monitor=world.monitor("probe"), state="failing", began_at=NOW)
+    Run.objects.all().delete()
+
+    assert of_sites(program) == {"firstbyte_site_down": [], "firstbyte_site_partly_down": []}
 
 
 def test_a_scrape_takes_four_statements_however_much_is_measured(
