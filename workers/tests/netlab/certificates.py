@@ -19,9 +19,13 @@ PrivateKey = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
 class KeyKind(StrEnum):
     P256 = "p256"
+    P384 = "p384"
     RSA_1024 = "1024"
     RSA_2048 = "2048"
     RSA_4096 = "4096"
+
+
+_CURVES = {KeyKind.P256: ec.SECP256R1(), KeyKind.P384: ec.SECP384R1()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,8 +51,8 @@ AUTHORITYS_LIFE = Life(begins=-400, ends=4000)
 @cache
 def key_of(kind: KeyKind, owner: str) -> PrivateKey:
     """The owner's key of that kind. RSA takes up to seconds, so each is made once."""
-    if kind is KeyKind.P256:
-        return ec.generate_private_key(ec.SECP256R1())
+    if kind in _CURVES:
+        return ec.generate_private_key(_CURVES[kind])
     # The short one is made on purpose: servers that have one must be told.
     return rsa.generate_private_key(public_exponent=65537, key_size=int(kind.value))
 

@@ -45,13 +45,15 @@ class Extra(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """A chain in words; the default is a faultless one of about 1 KB. `size_bytes` counts all certificates sent."""
+    """A chain in words; the default is a faultless one of about 1 KB. `size_bytes` counts all certificates sent;
+    `authorities` have keys of that kind, but for the root."""
 
     names: tuple[str, ...]
     key: KeyKind = KeyKind.P256
     life: Life = USUAL_LIFE
     signer: Signer = Signer.TRUSTED
     intermediates: int = 1
+    authorities: KeyKind = KeyKind.P256
     intermediates_sent: bool = True
     size_bytes: int | None = None
     extras: tuple[Extra, ...] = ()
@@ -115,7 +117,8 @@ class Vault:
             return []
         path = [self._roots[recipe.signer]]
         for number in range(recipe.intermediates):
-            path.insert(0, make_authority(f"Lab Intermediate {recipe.signer} {number + 1}", signer=path[0]))
+            name = f"Lab Intermediate {recipe.signer} {number + 1}"
+            path.insert(0, make_authority(name, signer=path[0], kind=recipe.authorities))
         return path
 
     def _others(self, recipe: Recipe, path: list[Holder]) -> list[x509.Certificate]:

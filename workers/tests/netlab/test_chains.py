@@ -52,7 +52,15 @@ def test_a_leaf_has_the_wished_key(vault: Vault, kind: KeyKind) -> None:
     chain = vault.chain(Recipe(names=(NAME,), key=kind))
     key = leaf_of(chain).public_key()
     assert isinstance(key, ec.EllipticCurvePublicKey | rsa.RSAPublicKey)
-    assert key.key_size == (256 if kind is KeyKind.P256 else int(kind.value))
+    assert key.key_size == int(kind.removeprefix("p"))
+    assert verdict(chain, vault.ca_file) == "good"
+
+
+def test_a_chain_s_authorities_have_the_wished_key(vault: Vault) -> None:
+    chain = vault.chain(Recipe(names=(NAME,), authorities=KeyKind.P384))
+    key = x509.load_der_x509_certificate(chain.sent[1]).public_key()
+    assert isinstance(key, ec.EllipticCurvePublicKey)
+    assert key.key_size == 384
     assert verdict(chain, vault.ca_file) == "good"
 
 
