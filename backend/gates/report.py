@@ -69,7 +69,7 @@ def _regions(rules: Iterable[RuleView]) -> Iterable[str]:
 
 def _notes(view: GateView) -> Iterable[str]:
     runs, failed = view.runs, view.runs.failed
-    regions = len(view.gate.regions)
+    regions = len({run.region_id for run in view.made})
     places = "1 region" if regions == 1 else f"{regions:,} regions"
     made = "1 run" if runs.completed == 1 else f"{runs.completed:,} runs"
     told = f"{made} in {places}, {runs.looks} of {runs.planned_looks} looks" + (

@@ -55,6 +55,14 @@ def test_how_sure_bounds_are_is_said_whether_or_not_runs_failed(world: World) ->
     assert " in 3 regions, 1 of 3 looks, 1 failed, confidence 97.5 %.\n" in report(world, spoilt)
 
 
+def test_runs_are_said_to_come_from_the_regions_that_made_them(world: World) -> None:
+    world.history()
+    world.silence("ap")
+    text = report(world, world.play(world.ask()))
+    assert "- ap is left out: its agents are silent." in text
+    assert " runs in 2 regions, 1 of 3 looks" in text
+
+
 def test_names_cannot_break_out_of_the_text(world: World) -> None:
     world.history()
     rename(actor=None, site=world.site, name="<img src=x> | [a](b) `c` **d**")
