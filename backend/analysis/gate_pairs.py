@@ -41,8 +41,8 @@ def pairs(comparison: Comparison, *, offset: float, least: int) -> Sides:
     enough = [region for region, found in both.items() if len(found) >= least]
     left_out = tuple(region for region in both if region not in enough)
     if not enough or len(enough) < len(left_out):
-        most = max((len(found) for found in both.values()), default=0)
-        raise TooLittleError(f"{most} pairs of runs in a region; at least {least} are needed")
+        found = _most_found([len(both[region]) for region in left_out], ", ".join(left_out) if enough else "")
+        raise TooLittleError(f"{found}; at least {least} are needed")
     _refuse_too_few(sum(len(both[region]) for region in enough), len(enough))
     before, after = ({region: [pair[side] for pair in both[region]] for region in enough} for side in (0, 1))
     return Sides(
@@ -91,6 +91,12 @@ def _both(comparison: Comparison, region: str) -> list[tuple[float, float]]:
     before: Values = comparison.history
     together = zip(before.get(region, ()), comparison.fresh[region], strict=False)
     return [(first, second) for first, second in together if first is not None and second is not None]
+
+
+def _most_found(counts: Sequence[int], regions: str) -> str:
+    """Of the regions that have too few, which are named where others have enough."""
+    most = max(counts, default=0)
+    return f"at most {most} pairs of runs in {regions}" if regions else f"{most} pairs of runs in a region"
 
 
 def _refuse_too_few(count: int, regions: int) -> None:

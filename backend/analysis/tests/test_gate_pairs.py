@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from backend.analysis.gate import judge
+from backend.analysis.gate_estimate import LOSS, Estimate, Sides
+from backend.analysis.gate_pairs import difference_of
 from backend.analysis.gate_types import Comparison, Judged, Plan, Rule, Values, Verdict
+from backend.analysis.noise import Floats
 from backend.analysis.tests.pairs_world import World, outcomes, values
 
 GATES = 300
@@ -113,6 +116,41 @@ def test_a_region_with_too_few_pairs_is_left_out() -> None:
     found = judged(before, after).found
     assert found is not None
     assert found.left_out == ("2",)
+
+
+def test_where_most_regions_have_too_few_pairs_nothing_is_said() -> None:
+    before, after = side(100.0, runs=12), side(100.0, runs=12, seed=2)
+    after |= {"1": after["1"][:2], "2": after["2"][:1]}
+    found = judged(before, after)
+    assert (found.verdict, found.reason) == (Verdict.ERROR, "at most 2 pairs of runs in 1, 2; at least 3 are needed.")
+
+
+def differing(*differences: Floats) -> Estimate:
+    """Of regions with these differences within their pairs."""
+    regions = tuple(map(str, range(len(differences))))
+    before = tuple(np.zeros(values.size) for values in differences)
+    return difference_of(Sides(regions=regions, history=before, fresh=differences, failed=0, left_out=()))
+
+
+def test_a_difference_is_as_sure_as_its_pairs_and_as_what_two_servers_differ_by_on_their_own() -> None:
+    found, own = differing(*[np.arange(-0.03, 0.035, 0.01)] * 2), 0.01**2
+    # 28 squares of a hundredth in each region, known by six each.
+    single = 2 * 28 / 12 * 0.01**2
+    runs = LOSS * single / 7 / 2
+    assert found.variance == pytest.approx(runs + own)
+    assert found.freedom == pytest.approx((runs + own) ** 2 / (runs**2 / 12 + own**2 / 100))
+    assert [part.variance for part in found.regions] == pytest.approx([LOSS * single / 7 + own] * 2)
+
+
+@pytest.mark.parametrize(("count", "quiet", "wild"), [(8, 4 / 7, 4 / 7), (9, 0.25, 1)])
+def test_a_region_of_nine_pairs_scatters_by_itself_and_by_no_less_than_half_of_what_all_do(
+    count: int, quiet: float, wild: float
+) -> None:
+    """One has eight differences of a tenth to either side, be it beside a ninth of nothing, and the other none."""
+    apart = np.array([0.1, -0.1] * 4 + [0.0] * (count - 8))
+    found = differing(np.zeros(count), apart)
+    told = [(part.variance - 0.01**2) * count / LOSS for part in found.regions]
+    assert told == pytest.approx([quiet * 0.1**2, wild * 0.1**2])
 
 
 def test_a_greatest_value_is_asked_of_the_fresh_side_alone() -> None:
