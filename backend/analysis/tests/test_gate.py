@@ -136,8 +136,11 @@ def test_too_few_runs_are_an_error_and_no_verdict(history: int, fresh: int, reas
     assert (result.verdict, result.reason, result.found) == (Verdict.ERROR, reason, None)
 
 
-def test_nothing_measured_at_all_is_an_error() -> None:
-    assert judged(Comparison(rule=TEN, history={}, fresh={})).verdict is Verdict.ERROR
+def test_nothing_measured_at_all_is_an_error_and_so_is_nothing_to_compare_with() -> None:
+    nothing = judged(Comparison(rule=TEN, history={}, fresh={}))
+    assert (nothing.verdict, nothing.reason) == (Verdict.ERROR, "0 fresh runs in a region; at least 3 are needed.")
+    alone = judged(Comparison(rule=TEN, history={}, fresh=series(200, 6)))
+    assert (alone.verdict, alone.reason[:44]) == (Verdict.ERROR, "at most 0 earlier runs to compare with in fr")
 
 
 def test_a_third_of_the_runs_failing_is_an_error_less_is_only_told() -> None:

@@ -1,9 +1,12 @@
+from math import pi
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from backend.analysis.gate_bounds import quantile, students
+from backend.analysis.gate_estimate import LOSS
 from backend.analysis.gate_types import MAX_LOOKS
 
 
@@ -19,6 +22,18 @@ def test_looking_often_errs_as_seldom_as_asked(looks: int) -> None:
     correlations = [[(min(a, b) / max(a, b)) ** 0.5 for a in range(1, looks + 1)] for b in range(1, looks + 1)]
     within = stats.multivariate_normal(cov=correlations).cdf([limit] * looks)
     assert 1 - within == pytest.approx(0.01, rel=0.01)
+
+
+@pytest.mark.parametrize(("runs", "times"), [((3, 6, 12), 1.015), ((3, 6, 12, 24, 48, 50), 1.03)])
+def test_looks_at_twice_as_many_runs_each_time_err_no_more_than_what_medians_are_taken_to_lose_makes_up_for(
+    runs: tuple[int, ...], times: float
+) -> None:
+    """Of normal values the median of all differences loses a twentieth (Hodges and Lehmann, 1963: pi / 3)."""
+    correlations = [[(min(a, b) / max(a, b)) ** 0.5 for a in runs] for b in runs]
+    limit = times * quantile(0.05, len(runs))
+    within = stats.multivariate_normal(cov=correlations, allow_singular=True).cdf([limit] * len(runs))
+    assert 1 - within < 0.0505
+    assert times < (LOSS / (pi / 3)) ** 0.5
 
 
 @given(st.floats(min_value=1e-5, max_value=0.4), st.integers(min_value=1, max_value=MAX_LOOKS - 1))

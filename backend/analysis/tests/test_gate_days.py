@@ -111,6 +111,11 @@ def test_a_job_of_the_day_before_that_its_nearest_runs_do_not_show_is_seen_in_th
     assert seen >= 32 if is_seen else seen <= 16
 
 
+def test_what_is_the_same_in_every_run_of_the_day_needs_no_hours() -> None:
+    """Such as the number of requests: no line is sure of anything there, and none is needed."""
+    assert already(from_on(0, 0), noise=0.0, every_s=300) == Already()
+
+
 @pytest.mark.parametrize("every_s", [60, 300])
 @pytest.mark.parametrize(("since_min", "is_seen"), [(45, True), (25, True), (15, True), (6, False)])
 def test_what_began_too_late_to_be_most_of_the_hour_before_the_release_is_seen_in_its_last_third(

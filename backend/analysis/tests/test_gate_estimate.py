@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.analysis.gate_estimate import Estimate, Sides, centre, level_of, shift_of, sides
+from backend.analysis.gate_estimate import LOSS, Estimate, Sides, centre, level_of, shift_of, sides
 from backend.analysis.gate_noise import BLOCK, Noise
 from backend.analysis.noise import Floats
 
@@ -53,6 +53,20 @@ def test_the_variance_of_a_shift_is_what_it_varies_by_or_a_little_more(
     alone = float(np.mean([part.variance for one in found for part in one.regions]))
     seen_alone = float(np.var([part.shift for one in found for part in one.regions]))
     assert 0.85 < alone / seen_alone < 2.2
+
+
+def test_what_more_runs_do_not_take_away_is_the_noise_of_history_and_the_batches_of_both_sides() -> None:
+    """Of ten earlier runs in each of four regions, which are two batches, and three fresh ones."""
+    long, calm = drawn(np.random.default_rng(6), regions=4, runs=3, batch_sd=0.05), np.array([0.0, 0.01, 0.02])
+    found = shift_of(replace(long, history=tuple(logs[-2 * BLOCK :] for logs in long.history), fresh=(calm,) * 4))
+    noise, squares = found.noise, LOSS * found.noise.run_sds**2
+    runs, history = (float((squares / count).sum()) / 4**2 for count in (3, 10))
+    batches = 1.5 * noise.batch_variance * (noise.shared + (1 - noise.shared) / 4)
+    assert found.other_variance == pytest.approx(history + batches)
+    assert found.variance == pytest.approx(runs + history + batches)
+    # Each part counts by the squares that tell it.
+    doubt = (runs + history) ** 2 / noise.run_freedom + batches**2 / noise.batch_freedom
+    assert found.freedom == pytest.approx(found.variance**2 / doubt)
 
 
 def test_what_one_restless_region_adds_is_known_as_badly_as_its_few_runs_know_it() -> None:
@@ -126,3 +140,10 @@ def test_where_one_region_has_no_history_a_level_goes_by_the_scatter_of_the_fres
     known = sides({"fra": [100.0] * 60}, fresh, offset=0, least_fresh=3, least_history=0)
     unknown = sides({}, fresh, offset=0, least_fresh=3, least_history=0)
     assert level_of(known, 4.0).variance == level_of(unknown, 4.0).variance
+
+
+@pytest.mark.parametrize(("earlier", "is_known"), [(10, True), (9, False)])
+def test_a_level_goes_by_the_scatter_of_ten_earlier_runs_and_of_no_fewer(earlier: int, is_known: bool) -> None:
+    fresh, before = {"fra": [100.0, 101.0, 102.0]}, {"fra": [100.0, 200.0] * (earlier // 2) + [100.0] * (earlier % 2)}
+    both = sides(before, fresh, offset=0, least_fresh=3, least_history=0)
+    assert bool(level_of(both, 4.0).noise.run_sds[0] > 0.2) is is_known
