@@ -149,9 +149,10 @@ class TrendLook:
         self.slower: set[str] = set()
         self.recovered: set[str] = set()
         self._kept: dict[str, Any] = {}
-        # By eye, how much slower it was when it was told last, and when its incident was written anew.
+        # By eye, how much slower it was when it was told last, and when its incident was written anew, and where.
         self._told: dict[str, float] = dict(memory.get("told", {}))
         self._written: dict[str, float] = dict(memory.get("written", {}))
+        self._named: dict[str, list[str]] = dict(memory.get("named", {}))
         self._site = Site(pk=row.site_id, organisation_id=row.organisation_id)
         self._steps = PhaseSteps({} if self._is_off or self._is_another else self._memory.get("steps", {}))
         self._steps.keep({stream.region for stream in self._streams})
@@ -168,6 +169,7 @@ class TrendLook:
             "eyes": self._kept,
             "told": self._of_eyes(self._told),
             "written": self._of_eyes(self._written),
+            "named": self._of_eyes(self._named),
             # Of a monitor that rests nobody has begun to learn anew.
             "what": self._memory.get("what", self._row.how) if self._is_at_rest else self._row.how,
             "steps": self._steps.memory(),
@@ -233,7 +235,7 @@ class TrendLook:
             self.slower.update(standing.regions)
         if not heard and (track.told is None or standing.state is State.OK):
             return track, None
-        self._written[eye.key] = _slower(event.alert)
+        self._written[eye.key], self._named[eye.key] = _slower(event.alert), list(event.alert.regions)
         if event.kind in (Kind.RESOLVED, Kind.WENT_AWAY):
             self.recovered.update(event.alert.regions)
         return track, Change(
@@ -258,19 +260,20 @@ class TrendLook:
         return bool(kept) and track == Track() and not (self._samples or asked or kept["detector"].get("episode"))
 
     def _unsaid(self, alert: Alert, eye: _Eye, track: Track) -> Kind | None:
-        """What no event says: that it just goes on, for as long as the rule waits, or grows or shrinks little by little
-        until it is no more what was told."""
+        """What no event says: that it just goes on, for as long as the rule waits, or grows, shrinks or moves to other
+        regions little by little, until it is no more what was told."""
         if track.state is State.OK:
             return None
         if track.told is None:
             has_waited = to_us(self._now) - track.since_us >= eye.rule.delay_s * 1_000_000
             return Kind.OPENED if has_waited else None
         slower, written = _slower(alert), self._written.get(eye.key, 0.0)
-        if abs(slower - written) < _NOT_AS_WRITTEN * abs(slower):
+        is_there = self._named.get(eye.key, [*alert.regions]) == [*alert.regions]
+        if is_there and abs(slower - written) < _NOT_AS_WRITTEN * abs(slower):
             return None
         return Kind.WORSENED if slower > written else Kind.EASED
 
-    def _of_eyes(self, figures: Mapping[str, float]) -> dict[str, float]:
+    def _of_eyes(self, figures: Mapping[str, Any]) -> dict[str, Any]:
         return {eye.key: figures[eye.key] for eye in self._eyes if eye.key in figures}
 
     def _past(self, eye: _Eye) -> StoredHistory:

@@ -27,6 +27,7 @@ class Site:
         self._random = random.Random(7)
         self.tls_us = 30_000
         self.redirects_us = 0
+        self.silent: set[str] = set()
         self.began = self.world.now
         ensure_partitions(self.began - timedelta(days=8))
         self._put(range(-4 * 288, 0), wait or usual)
@@ -52,6 +53,7 @@ class Site:
             (self.began + passed, region.pk, round(1000 * wait(region.code, passed) * self._noise()))
             for step in steps
             for position, region in enumerate(self.world.regions)
+            if region.code not in self.silent
             for passed in [step * STEP + position * STEP / 3 + timedelta(seconds=1)]
         ]
         at, regions, waits = (list(column) for column in zip(*drawn, strict=True))

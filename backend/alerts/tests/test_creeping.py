@@ -5,8 +5,10 @@ from functools import partial
 
 import pytest
 
+from backend.alerts.models import Member
 from backend.alerts.tests.slow_site import Site
 from backend.alerts.tests.world import only_incident, titles, told
+from backend.runs.models import Schedule
 
 pytestmark = pytest.mark.django_db
 
@@ -46,3 +48,28 @@ def test_what_stays_as_slow_as_it_was_is_told_once() -> None:
 
     assert told() == ["opened"]
     assert len(titles()) == 1
+
+
+def test_a_region_that_becomes_as_slow_as_most_is_named_although_the_figures_stay() -> None:
+    site = Site()
+    site.pass_time(180, lambda region, passed: 100 if region == "sin" else 140)
+    assert only_member().regions == ["fra", "iad"]
+
+    site.pass_time(240, partial(_always, 140))
+    assert only_member().regions == ["fra", "iad", "sin"]
+    assert told() == ["opened"]
+
+
+def test_a_region_that_is_not_measured_any_more_is_named_no_longer() -> None:
+    site = Site()
+    site.pass_time(180, partial(_always, 140))
+    Schedule.objects.filter(region__code="sin").update(enabled=False)
+    site.silent = {"sin"}
+    site.pass_time(120, partial(_always, 140))
+
+    assert only_member().regions == ["fra", "iad"]
+    assert told() == ["opened"]
+
+
+def only_member() -> Member:
+    return Member.objects.get(incident=only_incident())
