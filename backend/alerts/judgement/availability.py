@@ -5,7 +5,7 @@ a region said before the first failure is therefore no evidence that the site is
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from backend.alerts.judgement.rechecks import Held
@@ -55,10 +55,18 @@ class _Place:
     good_us: int = 0
     bad_us: int = 0
     up_us: int = 0
+    # The newest failures behind the first one: when, which run, and why.
+    later: list[tuple[int, str, str]] = field(default_factory=list)
 
     def memory(self) -> list[int | str]:
         told = (self.since_us, self.bad, self.good, self.detail, self.good_us, self.bad_us)
         return [self.fails, self.oks, self.at_us, *told]
+
+    def begin_after(self, at_us: int) -> None:
+        """What failed up to then is over: it is down since the next failure, if there is one."""
+        if self.since_us <= at_us:
+            since = next((failure for failure in self.later if failure[0] > at_us), None)
+            self.since_us, self.bad, self.detail = since or (self.since_us, self.bad, self.detail)
 
 
 class Availability:
@@ -68,8 +76,12 @@ class Availability:
         self._places = {code: _Place(*values) for code, values in memory.get("places", {}).items()}
         for code, up_us in memory.get("up_us", {}).items():
             self._places[code].up_us = up_us
+        for code, later in memory.get("later", {}).items():
+            self._places[code].later = [(at_us, run, detail) for at_us, run, detail in later]
         self._failed = set(memory.get("failed", ()))
         self._asked_us = int(memory.get("asked_us", 0))
+        # When one of the regions that are down reached it last.
+        self._denied_us = int(memory.get("denied_us", 0))
         # A region that said nothing for so long is no witness.
         self._patience_us = interval_s * 2_500_000 + _MINUTE_US
         self._interval_us = interval_s * 1_000_000
@@ -79,8 +91,10 @@ class Availability:
             "places": {code: place.memory() for code, place in self._places.items()},
             # Apart from the places, whose number of values judges of an earlier version count on.
             "up_us": {code: place.up_us for code, place in self._places.items() if place.up_us},
+            "later": {code: [list(one) for one in place.later] for code, place in self._places.items() if place.later},
             "failed": sorted(self._failed),
             "asked_us": self._asked_us,
+            "denied_us": self._denied_us,
         }
 
     def observe(self, sample: Sample) -> None:
@@ -92,10 +106,13 @@ class Availability:
         if sample.seen is Seen.UP:
             place.good_us, place.up_us = place.good_us if place.oks else sample.at_us, sample.at_us
             place.fails, place.oks, place.good, place.detail = 0, place.oks + 1, sample.run_id.hex, ""
+            place.later = []
             return
-        if not place.fails:
-            place.since_us, place.bad = sample.at_us, sample.run_id.hex
-            place.detail = sample.detail[:MAX_DETAIL_CHARS]
+        failure = sample.at_us, sample.run_id.hex, sample.detail[:MAX_DETAIL_CHARS]
+        if place.fails:
+            place.later = [*place.later, failure][1 - DENIED_FAILS :]
+        else:
+            place.since_us, place.bad, place.detail = failure
         place.fails, place.oks, place.bad_us = place.fails + 1, 0, sample.at_us
         self._failed.add(sample.region)
 
@@ -107,7 +124,7 @@ class Availability:
         """Takes back that a region saw it down from then on: it saw nothing at all."""
         place = self._places.get(region)
         if place is not None and place.fails and place.since_us >= since_us:
-            place.fails, place.bad, place.detail = 0, "", ""
+            place.fails, place.bad, place.detail, place.later = 0, "", "", []
             self._failed.discard(region)
 
     def standing(self, current: State, now_us: int) -> Standing:
@@ -126,7 +143,11 @@ class Availability:
         state, where = self._decide(down, up, current, alone=len(fresh) == 1, needed=needed)
         if state is State.OK:
             return Standing(state=State.OK, since_us=now_us)
-        codes = tuple(sorted(where, key=lambda code: (fresh[code].since_us, code)))
+        if state is State.FAILING and current is State.OK:
+            self._begin(where)
+        codes = tuple(
+            sorted(where, key=lambda code: (where[code].since_us <= self._denied_us, where[code].since_us, code))
+        )
         first = fresh[codes[0]]
         return Standing(
             state=state,
@@ -154,6 +175,12 @@ class Availability:
         """Who was asked said nothing: it is as if nobody had been, unless a region reached it meanwhile by itself."""
         if not self._is_denied(self._asked_us):
             self._asked_us = 0
+
+    def _begin(self, down: dict[str, _Place]) -> None:
+        """What one of the regions that are down now denied by reaching it was another trouble, and is over."""
+        self._denied_us = newest_us(place.up_us for place in down.values())
+        for place in down.values():
+            place.begin_after(self._denied_us)
 
     def _is_denied(self, since_us: int) -> bool:
         """Whether a region has reached the site since."""

@@ -1,5 +1,6 @@
 """How long what a region said counts, and when others are asked about it."""
 
+import json
 from uuid import uuid4
 
 import pytest
@@ -92,6 +93,37 @@ def test_an_outage_ended_with_the_first_good_run_where_it_was_not_with_the_one_t
     seen((600, "fra", "."), (700, "iad", "."), (800, "sin", "."), (900, "fra", "."), rule=rule)
     over = rule.standing(State.FAILING, 900_000_000)
     assert (over.state, over.since_us, over.regions) == (State.OK, 600_000_000, ("fra", "iad"))
+
+
+@pytest.mark.parametrize(
+    ("runs", "since_s", "regions"),
+    [
+        # A passing error that Virginia denied, and then an outage of both.
+        ("fra300x iad308. iad450. fra600x iad750x", 600, ("fra", "iad")),
+        # Frankfurt has failed once more before Virginia denied it.
+        ("fra300x fra600x iad608. fra900x iad1050x", 900, ("fra", "iad")),
+        # Frankfurt says nothing of what Virginia sees since.
+        ("fra300x iad308. iad600x iad750x", 600, ("iad", "fra")),
+        # Singapore reaches it all the time: it is no outage of its own.
+        ("fra300x sin310. iad450x sin460. fra600x", 300, ("fra", "iad")),
+        ("fra300x iad450x", 300, ("fra", "iad")),
+    ],
+)
+def test_an_outage_began_after_the_last_time_that_a_region_which_is_down_reached_it(
+    runs: str, since_s: int, regions: tuple[str, ...]
+) -> None:
+    rule, ids = Availability({}, interval_s=INTERVAL_S), {}
+    for run in runs.split():
+        region, second, letter = run[:3], int(run[3:-1]), run[-1]
+        ids[region, second] = uuid4()
+        rule = Availability(json.loads(json.dumps(rule.memory())), interval_s=INTERVAL_S)
+        rule.observe(Sample(region, second * 1_000_000, ids[region, second], SEEN[letter], f"at {second}", ()))
+    found = rule.standing(State.OK, 0)
+    for current in (State.OK, State.FAILING):
+        again = rule.standing(current, 0)
+        assert (again.since_us, again.after, again.regions) == (found.since_us, found.after, found.regions)
+    assert (found.state, found.since_us // 1_000_000, found.regions) == (State.FAILING, since_s, regions)
+    assert (found.after, found.facts["detail"]) == (ids[regions[0], since_s].hex, f"at {since_s}")
 
 
 def test_one_run_that_is_read_twice_is_one_failure() -> None:
