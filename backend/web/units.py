@@ -72,9 +72,13 @@ def share_of_time(share: float | None) -> str:
     """`99.953 %`. Rounded down: what was not up all the time is never `100 %`."""
     if share is None:
         return ABSENT
+    return "100 %" if share == 1 else f"{100 * floored_share(share):.3f} %"
+
+
+def floored_share(share: float) -> float:
+    """The same as a number, from 0 to 1, to a thousandth of a per cent."""
     # What binary fractions lose is no thousandth of a per cent.
-    steps = min(floor(share * 100_000 + 1e-6), 99_999)
-    return "100 %" if share == 1 else f"{steps / 1_000:.3f} %"
+    return 1.0 if share == 1 else min(floor(share * 100_000 + 1e-6), 99_999) / 100_000
 
 
 def short_duration(us: int) -> str:

@@ -1,6 +1,6 @@
 """For which part of the time a site could be reached, as pages show it. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 from uuid import UUID
@@ -14,9 +14,12 @@ from backend.instants import to_us
 from backend.kept import retention_start
 from backend.web import units
 from backend.web.overview import Level
+from backend.web.spreadsheets import Cell
 from workers.measurement.messages import Kind
 
 DAYS, MONTHS = 90, 12
+DAY_COLUMNS = ("day", "uptime", "measured_s", "down_s", "partly_down_s", "outages")
+OUTAGE_COLUMNS = ("began_at", "ended_at", "lasted_s", "extent", "regions", "seen_by", "why")
 # What stands beside other figures of a site.
 USUAL, LONGEST = timedelta(days=30), timedelta(days=DAYS)
 _PERIODS = (timedelta(days=1), timedelta(days=7), USUAL, LONGEST)
@@ -86,6 +89,31 @@ def months(seen: Seen, now: datetime, zone: tzinfo) -> list[Figures]:
     """Each of the last months in which anything was measured, the newest first."""
     found = [_figures(f"{since:%B %Y}", seen, (to_us(since), to_us(until))) for since, until in _months(now, zone)]
     return [month for month in found if month.level != "quiet"]
+
+
+def day_cells(seen: Seen, now: datetime, zone: tzinfo) -> Iterator[Sequence[Cell]]:
+    """The days of these months on which anything was measured, the newest first, as DAY_COLUMNS."""
+    first, today = needed_since(now, zone).date(), now.astimezone(zone).date()
+    for back in range((today - first).days + 1):
+        day = today - timedelta(days=back)
+        uptime = uptime_in(seen, _between(day, day + timedelta(days=1), zone))
+        if uptime.share is not None:
+            spent = (uptime.measured_us, uptime.down_us, uptime.partly_us)
+            yield day.isoformat(), units.floored_share(uptime.share), *(us // 1_000_000 for us in spent), uptime.outages
+
+
+def outage_cells(outage: Outage) -> Sequence[Cell]:
+    """One outage as OUTAGE_COLUMNS; without an end while it goes on."""
+    spent = None if outage.ended_at is None else outage.ended_at - outage.began_at
+    return (
+        outage.began_at.isoformat(),
+        "" if outage.ended_at is None else outage.ended_at.isoformat(),
+        "" if spent is None else round(spent.total_seconds()),
+        "down" if outage.state == State.FAILING else "partly",
+        " ".join(outage.regions),
+        outage.monitor.kind,
+        outage.why,
+    )
 
 
 def line_of(outage: Outage, now: datetime, *, region_names: dict[str, str]) -> OutageLine:

@@ -1,11 +1,10 @@
 """The table of regions for a spreadsheet, and the whole comparison for a program."""
 
-import csv
 from collections.abc import Iterator
-from io import StringIO
 from typing import Any
 
 from backend.compare.queries import Comparison, RegionComparison
+from backend.web.spreadsheets import Cell, csv_of
 from workers.diagnosis.pair.document import Asked, compare_document
 from workers.diagnosis.pair.samples import CDN_AND_ORIGIN, Parts
 from workers.diagnosis.pair.verdict import Comparison as Verdicts
@@ -28,19 +27,12 @@ COLUMNS = (
     *(f"{phase}_difference_ms" for phase in _PHASES),
     "reason",
 )
-# A spreadsheet takes a cell that begins with one of these for a formula.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def csv_of(comparison: Comparison) -> str:
+def table_of(comparison: Comparison) -> str:
     """One row a region, for cold and for reused connections. Differences are the CDN's time less the origin's."""
-    text = StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    for one in comparison.regions:
-        for reused in (False, True):
-            writer.writerow(_cells(one, one.of(reused=reused), reused=reused))
-    return text.getvalue()
+    both = ((one, reused) for one in comparison.regions for reused in (False, True))
+    return csv_of(COLUMNS, (_cells(one, one.of(reused=reused), reused=reused) for one, reused in both))
 
 
 def document_of(comparison: Comparison) -> dict[str, Any]:
@@ -64,9 +56,9 @@ def _region(asked: Asked, one: RegionComparison) -> dict[str, Any]:
     return {"region": one.region.code, "name": one.region.name, **document}
 
 
-def _cells(one: RegionComparison, found: PairVerdict, *, reused: bool) -> Iterator[str | int | float]:
+def _cells(one: RegionComparison, found: PairVerdict, *, reused: bool) -> Iterator[Cell]:
     difference, parts = found.difference, found.by_phase
-    yield _text(one.region.code)
+    yield one.region.code
     yield "reused" if reused else "cold"
     yield found.verdict.value
     yield found.pairs
@@ -83,7 +75,7 @@ def _cells(one: RegionComparison, found: PairVerdict, *, reused: bool) -> Iterat
     yield _ms(None if parts is None else parts.total - parts.download)
     for phase in _PHASES:
         yield _ms(None if parts is None else getattr(parts, phase))
-    yield _text(found.main_reason.text if found.main_reason else "")
+    yield found.main_reason.text if found.main_reason else ""
 
 
 def _percent(found: PairVerdict) -> float | str:
@@ -94,7 +86,3 @@ def _percent(found: PairVerdict) -> float | str:
 
 def _ms(us: int | None) -> float | str:
     return "" if us is None else round(us / 1000, 3)
-
-
-def _text(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text

@@ -97,6 +97,7 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
         "page_id": page.public_id,
         "announcement_id": make_announcement(page).public_id,
         "week": make_weekly_report(world),
+        "table": "uptime",
         "address": "acme",
         "link": link_of(share_run(actor=world.member.user, detail=detail)),
     }

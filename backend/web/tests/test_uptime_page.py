@@ -149,3 +149,38 @@ def test_a_long_list_of_outages_goes_on_at_the_next_page(world: World, client: C
 @pytest.mark.django_db
 def test_the_site_s_page_tells_the_uptime_of_a_month(world: World, client: Client) -> None:
     assert "Uptime, 30 days" in site_html(client, world, "")
+
+
+@pytest.mark.django_db
+def test_a_spreadsheet_has_each_day_that_was_measured(world: World, client: Client) -> None:
+    measured = Seen(measured=((to_us(AT - 30 * HOUR), to_us(AT)),), down=((to_us(AT - HOUR), to_us(AT)),), partly=())
+
+    cells = list(uptime_page.day_cells(measured, AT, UTC_ZONE))
+
+    assert cells == [("2026-11-30", 0.91666, 43_200, 3_600, 0, 1), ("2026-11-29", 1.0, 64_800, 0, 0, 0)]
+
+
+@pytest.mark.django_db
+def test_files_for_spreadsheets_hold_outages_without_formulas(world: World, client: Client) -> None:
+    monitor = world.monitor("probe")
+    Outage.objects.create(
+        monitor=monitor,
+        state="degraded",
+        regions=["eu", "us"],
+        began_at=AT - 2 * HOUR,
+        ended_at=AT - HOUR,
+        why='=HYPERLINK("x")',
+    )
+    Outage.objects.create(monitor=monitor, state="failing", regions=["eu"], began_at=AT, why="refused, twice")
+
+    response = client.get(reverse("web:uptime_export", args=[world.site.public_id, "outages"]))
+
+    assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
+    assert response.content.decode().split("\r\n")[:3] == [
+        "began_at,ended_at,lasted_s,extent,regions,seen_by,why",
+        '2026-11-30T12:00:00+00:00,,,down,eu,probe,"refused, twice"',
+        '2026-11-30T10:00:00+00:00,2026-11-30T11:00:00+00:00,3600,partly,eu us,probe,"\'=HYPERLINK(""x"")"',
+    ]
+    days = client.get(reverse("web:uptime_export", args=[world.site.public_id, "uptime"]))
+    assert days.content.decode().startswith("day,uptime,measured_s,down_s,partly_down_s,outages\r\n")
+    assert client.get(reverse("web:uptime_export", args=[world.site.public_id, "other"])).status_code == 404

@@ -30,13 +30,14 @@ from backend.sites.keeping import header_names
 from backend.sites.models import Site
 from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.cdn.caches import HEIGHT, bytes_text, hit_rows, missed_of
-from backend.web.cdn.export import csv_of, document_of
+from backend.web.cdn.export import document_of, table_of
 from backend.web.cdn.page import page_of
 from backend.web.cdn.words import FIRST_VERDICT
 from backend.web.confirm import Question, ask
 from backend.web.forms.cdn import PairingForm
 from backend.web.hosts import hosts_of
 from backend.web.meanwhile import CHANGED, stamp_of, was_changed
+from backend.web.spreadsheets import csv_file
 from backend.web.views.hosts import costs_of
 from backend.web.views.trial import live_url
 from backend.web.views.whole_page import MAX_ROWS, whole_page_of
@@ -136,9 +137,7 @@ def export(request: MemberRequest, site_id: UUID, form: str) -> HttpResponse:
     comparison = queries.comparison_of(choice.pairing, regions, _window(choice.period))
     if form == "json":
         return JsonResponse(document_of(comparison))
-    response = HttpResponse(csv_of(comparison), content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="cdn-against-origin-{choice.pairing.public_id}.csv"'
-    return response
+    return csv_file(f"cdn-against-origin-{choice.pairing.public_id}", table_of(comparison))
 
 
 @require_http_methods(["GET", "POST"])

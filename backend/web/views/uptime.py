@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -13,8 +13,11 @@ from backend.fleet.queries import regions_for
 from backend.web import uptime_page
 from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.pagination import position_before, position_of
+from backend.web.spreadsheets import csv_file, csv_of
 
 OUTAGES_SHOWN = 50
+# In a file: years of a site that is down every day.
+MOST_OUTAGES = 10_000
 
 
 @require_safe
@@ -39,3 +42,18 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "zone": timezone.get_current_timezone_name(),
     }
     return render(request, "sites/uptime.html", context)
+
+
+@require_safe
+@needs(Permission.READ)
+def export(request: MemberRequest, site_id: UUID, table: str) -> HttpResponse:
+    """The days of a year, as the reader's calendar has them, or all outages, for a spreadsheet; the newest first."""
+    site, now, zone = owned_site(request, site_id), timezone.now(), timezone.get_current_timezone()
+    name = f"{table}-{site.public_id}"
+    if table == "outages":
+        outages = outages_of(site, limit=MOST_OUTAGES)
+        return csv_file(name, csv_of(uptime_page.OUTAGE_COLUMNS, map(uptime_page.outage_cells, outages)))
+    if table != "uptime":
+        raise Http404
+    seen = seen_of(request.organisation, [site], uptime_page.needed_since(now, zone), now)[site.pk]
+    return csv_file(name, csv_of(uptime_page.DAY_COLUMNS, uptime_page.day_cells(seen, now, zone)))

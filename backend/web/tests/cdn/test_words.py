@@ -16,7 +16,7 @@ from backend.sites.models import Monitor
 from backend.web import units
 from backend.web.cdn.bars import leg_bars, scale_of
 from backend.web.cdn.caches import difference_of, hit_rows
-from backend.web.cdn.export import csv_of, document_of
+from backend.web.cdn.export import document_of, table_of
 from backend.web.cdn.words import advice, first_verdict_in, never_comes, none_succeeds, reasons_text, title_of
 from workers.diagnosis.pair.samples import LegSample, PairRun, PairSample
 from workers.diagnosis.pair.verdict import compare
@@ -153,7 +153,7 @@ def test_a_cell_that_a_spreadsheet_would_take_for_a_formula_is_text() -> None:
     pairing = Pairing(name="a", monitor=monitor, compared_from=NOW)
     window = Window(since=NOW, until=NOW)
     comparison = Comparison(pairing=pairing, window=window, regions=(evil,), cold=evil.cold, reused=evil.reused)
-    assert "\r\n'=cmd,cold," in csv_of(comparison)
+    assert "\r\n'=cmd,cold," in table_of(comparison)
     assert document_of(comparison)["regions"][0]["region"] == "=cmd"
 
 
