@@ -3,16 +3,16 @@
 A sample costs a few additions. The past is asked for once a day, for the baseline, and when something has happened.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from math import inf, isfinite, log
 from typing import Any
 
 from backend.analysis.baseline import CLIP
 from backend.analysis.change import Change, Question
-from backend.analysis.cusum import Bank, Gains
+from backend.analysis.cusum import Bank
 from backend.analysis.episode import Episode, Facts
 from backend.analysis.events import Alert, Event, Kind
-from backend.analysis.history import History, Series
+from backend.analysis.history import History
 from backend.analysis.model import WINDOW_S, Member, Model, fit_model
 from backend.analysis.settings import DAY_S, HOUR_S, Settings
 
@@ -39,11 +39,6 @@ class _Stream:
         self.worth = member.worth
         self.bank = Bank()
         self.offset = 0.0
-
-    def weigh(self, bank: Bank, at: float, deviation: float, gains: Gains, threshold: float) -> int:
-        """Takes a deviation in as evidence; which way a bank's has reached the threshold, as `Bank.add` says it."""
-        rest = min(max(deviation - self.offset, -CLIP), CLIP)
-        return bank.add(rest, gains, threshold, self.worth[int(at % DAY_S // HOUR_S)])
 
 
 class Detector:
@@ -90,10 +85,7 @@ class Detector:
         if not isfinite(value):
             raise ValueError(f"{value} of {region} at {at} is not a finite number")
         deviation = self._deviation(at, stream, value)
-        found = stream.weigh(self._all, at, deviation, stream.shared, self._settings.threshold)
-        own = 0
-        if len(self._streams) > 1:
-            own = stream.weigh(stream.bank, at, deviation, stream.own, self._region_threshold)
+        found, own = self._weigh(at, stream, deviation)
         if self._episode:
             self._episode.add(at, region, deviation, self._facts)
             return self._follow(at, region, found, own)
@@ -127,28 +119,35 @@ class Detector:
         logarithm = log(max(value + self._settings.offset, self._settings.least))
         return (logarithm - stream.baseline.expected(at)) / stream.scale
 
+    def _weigh(self, at: float, stream: _Stream, deviation: float) -> tuple[int, int]:
+        """Takes a deviation in as evidence; which way that of all regions, and that of its own, is enough by now."""
+        rest = min(max(deviation - stream.offset, -CLIP), CLIP)
+        worth = stream.worth[int(at % DAY_S // HOUR_S)]
+        found = self._all.add(rest, stream.shared, self._settings.threshold, worth)
+        own = stream.bank.add(rest, stream.own, self._region_threshold, worth) if len(self._streams) > 1 else 0
+        return found, own
+
     @property
     def _facts(self) -> Facts:
         assert self._model is not None  # There are no streams, and so no alarms, without one.
         return Facts(self._model, self._settings, self._history, self._ended_at)
 
     def _open(self, at: float, direction: int, among: tuple[str, ...]) -> list[Event]:
-        facts = self._facts
-        change = facts.examine(at, Question(direction=direction, offsets=self._known, among=among))
+        change = self._facts.examine(at, Question(direction=direction, offsets=self._known, among=among))
         self._clear(among)
         if change is None:
             return []
         if self._goes_back(change, direction):
             left = {region: level for region, level in self._known.items() if region not in change.shifts}
             self._know(left, change.onset.at)
-            self._set_offsets()
-            if not self._is_beyond(at, change, direction, among):
+            self._rebase()
+            if not self._is_beyond(at, change, direction):
                 return []
         if not self._is_news(at, change, direction):
             # Too little to tell, or the same every day or week: further change is looked for from there.
             self._know(self._known | dict(change.shifts), change.onset.at)
             self._ask_at = self._next_asking(at)
-            self._set_offsets()
+            self._rebase()
             return []
         return self._begin(at, change, direction)
 
@@ -156,22 +155,15 @@ class Detector:
         """Whether a known level ends with a change."""
         return direction * sum(self._known.get(region, 0.0) for region in change.shifts) < 0
 
-    def _is_beyond(self, at: float, change: Change, direction: int, among: tuple[str, ...]) -> bool:
+    def _is_beyond(self, at: float, change: Change, direction: int) -> bool:
         """Whether what ended a known level lies as surely beyond the baselines as all else that is told: that it came
         back says nothing of that. Else the evidence since goes on to be gathered."""
-        samples, bank = self._history.samples(change.onset.at, at), Bank()
-        threshold = self._region_threshold if among else self._settings.threshold
-        runs = [(when, name, value) for name in among or change.shifts for when, value in _runs(samples[name])]
-        for when, name, value in sorted(runs):
-            stream = self._streams[name]
-            gains = stream.own if among else stream.shared
-            if stream.weigh(bank, when, self._deviation(when, stream, value), gains, threshold) == direction:
-                return True
-        if among:
-            self._streams[among[0]].bank = bank
-        else:
-            self._all = bank
-        return False
+        samples = self._history.samples(change.onset.at, at)
+        runs = [(when, name, value) for name in change.shifts for when, value in zip(*samples[name], strict=True)]
+        return any(
+            direction in self._weigh(when, stream, self._deviation(when, stream, value))
+            for when, stream, value in ((when, self._streams[name], value) for when, name, value in sorted(runs))
+        )
 
     def _ask_again(self, at: float) -> list[Event]:
         """A level that was taken for a habit is told when it lasts longer than on the days before."""
@@ -367,8 +359,3 @@ class Detector:
 
 
 _VERSION = 2
-
-
-def _runs(series: Series) -> Iterator[tuple[float, float]]:
-    """When each run was, and its value."""
-    return zip(*series, strict=True)
