@@ -224,6 +224,9 @@ class TrendLook:
             self._kept[eye.key]["sight"] = {name: round(value, 2) for name, value in found.items()}
 
     def _hear(self, event: Event, eye: _Eye, track: Track, history: StoredHistory) -> tuple[Track, Change | None]:
+        if track.told is not None and _is_to_last(event, eye.rule.params["tell"]):
+            # What was told goes on: whether it lasts in further regions is not known yet.
+            return track, None
         standing = _standing(event, eye, history)
         at_us = to_us_of(event.at)
         track, heard = track.advance(standing, at_us, eye.rule.delay_s * 1_000_000)
@@ -345,11 +348,15 @@ def _value(sample: Sample, metric: str) -> float | None:
 
 def state_of(event: Event, tell: str) -> State:
     """What an event says of the site, for a rule that is told of a slowdown at once, or only of what has lasted."""
-    alert = event.alert
-    is_over = event.kind in _RESOLUTIONS or alert.alert_class is AlertClass.IMPROVEMENT
-    if is_over or (tell == "regression" and alert.confirmed_at is None):
+    found = event.alert.alert_class
+    if event.kind in _RESOLUTIONS or found is AlertClass.IMPROVEMENT or _is_to_last(event, tell):
         return State.OK
-    return State.DEGRADED if alert.alert_class is AlertClass.REGIONAL else State.REGRESSED
+    return State.DEGRADED if found is AlertClass.REGIONAL else State.REGRESSED
+
+
+def _is_to_last(event: Event, tell: str) -> bool:
+    """Whether a rule is told of what goes on only once it has lasted, and that is not known."""
+    return tell == "regression" and event.alert.confirmed_at is None and event.kind not in _RESOLUTIONS
 
 
 def _standing(event: Event, eye: _Eye, history: StoredHistory) -> Standing:

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 
 from backend.alerts.models import Member
-from backend.alerts.tests.slow_site import Site
+from backend.alerts.tests.slow_site import Site, slower_in_sin
 from backend.alerts.tests.world import only_incident, titles, told
 from backend.runs.models import Schedule
 
@@ -69,6 +69,17 @@ def test_a_region_that_is_not_measured_any_more_is_named_no_longer() -> None:
 
     assert only_member().regions == ["fra", "iad"]
     assert told() == ["opened"]
+
+
+def test_what_is_told_once_it_has_lasted_is_not_over_where_it_reaches_further_regions() -> None:
+    """That it lasts there too is asked anew: until that is known it is as slow where it was."""
+    site = Site(tell="regression")
+    site.pass_time(240, slower_in_sin)
+    assert told() == ["opened"]
+
+    site.pass_time(240, lambda region, passed: 200)
+    assert told() == ["opened", "worse"]
+    assert only_member().regions == ["fra", "iad", "sin"]
 
 
 def only_member() -> Member:
