@@ -12,7 +12,7 @@ from workers.diagnosis.page.case import MEDIUM_US, PageCase, told, unjudged
 from workers.diagnosis.page.hosts import ONE_AT_A_TIME, opening_us
 from workers.diagnosis.page.largest_paint import LargestPaint
 from workers.diagnosis.page.rendering import named
-from workers.diagnosis.page.sooner import asked_sooner_us
+from workers.diagnosis.page.sooner import comes_sooner_us, lateness_us
 from workers.measurement.finding import Finding, FindingId, NotJudgedReason
 from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag, ServedFrom
 from workers.measurement.web_address import host_of
@@ -32,20 +32,20 @@ def font_late(case: PageCase) -> Verdicts:
     """page.font_late: or a font of the largest text. Where strangers keep one is theirs to change, and no hint's."""
     largest = case.largest
     if largest is not None and _is_own_font(case, largest):
-        yield from _found_late(case, largest, FindingId.PAGE_FONT_LATE, _comes_sooner_us)
+        yield from _found_late(case, largest, FindingId.PAGE_FONT_LATE, comes_sooner_us)
 
 
 def _found_late(
-    case: PageCase, largest: LargestPaint, id: FindingId, certain: Callable[[PageCase, LargestPaint, int], int]
+    case: PageCase, largest: LargestPaint, id: FindingId, certain: Callable[[PageCase, LargestPaint], int]
 ) -> Verdicts:
     """Told as far as what is certainly gained of so much lateness is worth it."""
-    late_us = _late_us(case, largest)
+    late_us = lateness_us(case, largest)
     if late_us < MIN_LATE_US:
         return
     is_clear = largest.sure and largest.prompt
     if is_clear and largest.gain_us(late_us) < MEDIUM_US:
         return
-    certain_us, another_us = certain(case, largest, late_us), _another_connection_us(case, largest.asked)
+    certain_us, another_us = certain(case, largest), _another_connection_us(case, largest.asked)
     if not is_clear or largest.gain_us(certain_us) - another_us < MEDIUM_US:
         yield unjudged(id)
         return
@@ -65,41 +65,19 @@ def _found_late(
     )
 
 
-def _late_us(case: PageCase, largest: LargestPaint) -> int:
-    """How much later than with a hint in the document's head it was asked for; 0 where that is not known. What a cache
-    had would have come from the network then, for as long as it did."""
-    coming_us = 0 if largest.brought is None else _lasted_us(largest.brought) - _lasted_us(largest.asked)
-    return 0 if case.hint_us is None else max(0, largest.asked_us - case.hint_us - coming_us)
-
-
-def _lasted_us(row: Request) -> int:
-    return (row.timing.end_us or 0) - row.timing.start_us
-
-
 def _is_own_font(case: PageCase, largest: LargestPaint) -> bool:
     """What a hint had asked for comes out of the browser's memory."""
     is_font = not largest.is_picture and largest.row.served_from is ServedFrom.NETWORK
     return is_font and not case.is_third_party(largest.row)
 
 
-def _comes_sooner_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
-    """How much sooner a hint has it come. What something else had brought comes as much sooner as that does, and does
-    not lie there until the page asks for it."""
-    brought = largest.brought
-    if brought is None:
-        return asked_sooner_us(case, largest.row, largest.asked, late_us)
-    lay_us = (largest.row.timing.end_us or 0) - (brought.timing.end_us or 0)
-    brought_late_us = max(0, brought.timing.start_us - (case.hint_us or 0))
-    return lay_us + asked_sooner_us(case, brought, brought, brought_late_us)
-
-
-def _certain_us(case: PageCase, largest: LargestPaint, late_us: int) -> int:
+def _certain_us(case: PageCase, largest: LargestPaint) -> int:
     """How much sooner a hint certainly brings the picture to its place.
 
     What no script made a place for is shown no sooner than the parser comes to its place, and what holds the parser up
     (a script, a style sheet, a document that trickles) holds up the picture too.
     """
-    sooner_us = _comes_sooner_us(case, largest, late_us)
+    sooner_us = comes_sooner_us(case, largest)
     if _is_named_by_script(case, largest.asked):
         return sooner_us
     return max(0, min(sooner_us, (largest.row.timing.end_us or 0) - _reached_us(case, largest.asked)))
@@ -194,7 +172,7 @@ def _before_largest(case: PageCase, hint_us: int) -> Iterator[_Waiting]:
         return
     rows = case.page.waterfall.requests
     sooner_us = line.sooner_us(largest.row, rows, _sooner_us(case, largest.row, hint_us))
-    is_late = (largest.is_picture or _is_own_font(case, largest)) and _late_us(case, largest) >= MIN_LATE_US
+    is_late = (largest.is_picture or _is_own_font(case, largest)) and lateness_us(case, largest) >= MIN_LATE_US
     if not is_late and largest.gain_us(sooner_us) >= MEDIUM_US:
         host = host_of(largest.row.url)
         yield _Waiting(host=host, rows=[largest.row], claim=partial(largest.claim, sooner_us))

@@ -8,6 +8,7 @@ from workers.diagnosis.page.case import MEDIUM_US, PageCase, told, unjudged
 from workers.diagnosis.page.instants import CLOCKS_US, DIRECTLY_US
 from workers.diagnosis.page.paths import may_be_a_picture, may_make, shows_nothing, worked_until_us
 from workers.diagnosis.page.rendering import FILES_NAMED, named
+from workers.diagnosis.page.sooner import comes_sooner_us
 from workers.diagnosis.page.spans import covered_us
 from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement
@@ -91,12 +92,12 @@ def _run_us(case: PageCase, free_us: int) -> int:
 
 
 def _leave_to_largest(case: PageCase, shown_us: int, data_us: int, saving_us: int) -> None:
-    """A picture that the document names takes as long to come as one that a script names: what a hint for it gains
-    beside that is not both in full."""
-    largest, hint_us, lcp_us = case.largest, case.hint_us, case.page.vitals.lcp_us
-    if largest is None or not largest.is_picture or hint_us is None or lcp_us is None:
+    """A picture that the document names comes as much sooner as a hint has it come, with all that the page waits for
+    on its way: what a hint gains beside that is not both in full."""
+    largest, lcp_us = case.largest, case.page.vitals.lcp_us
+    if largest is None or not largest.is_picture or lcp_us is None:
         return
-    there_us = hint_us + data_us + largest.until_us - largest.asked_us
+    there_us = largest.until_us - comes_sooner_us(case, largest) + data_us
     both_us = lcp_us - max(shown_us, there_us)
     largest.left_us = max(0, min(largest.left_us, both_us - saving_us))
 

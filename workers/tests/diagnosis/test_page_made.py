@@ -8,7 +8,7 @@ import pytest
 from workers.measurement.finding import FindingId, Severity
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag
-from workers.tests.builders import span
+from workers.tests.builders import build_connection, span
 from workers.tests.diagnosis.page_sketch import MAIN, evidence_of, open_questions, picture, row, sketch, style, told
 
 MADE = FindingId.PAGE_CLIENT_RENDERED
@@ -198,6 +198,24 @@ def test_what_naming_a_picture_in_the_document_gains_is_not_claimed_twice() -> N
     alone = told(replace(page, body_from=None), FindingId.PAGE_LCP_LATE)
     assert alone is not None
     assert alone.saving_us == 500_000
+
+
+def test_naming_a_picture_gains_less_where_it_comes_beside_all_that_a_page_in_its_document_needs() -> None:
+    """As measured at 80 ms: with both, the picture came 426 ms after it was asked for, since the window had not grown,
+    and 165 ms without. The page was there 184 ms sooner with both, the picture 172."""
+    far = build_connection(
+        number=1, host=MAIN, dns=span(0, 90), connect=span(90, 170), tls=span(170, 252), rtt_us=80_000
+    )
+    app = script(3, 375, 627, first_ms=545, path="app.js", transferred_bytes=82_584)
+    hero = picture(5, 838, 1_003, first_ms=920, path="hero.png", transferred_bytes=150_504, initiator_url=app.url)
+    seen = {"lcp_us": 1_020_000, "lcp_url": hero.url}
+    sheet = style(2, 374, 544, first_ms=464, transferred_bytes=15_677)
+    page = empty(sheet, app, row(4, FETCH, 630, 836, first_ms=834), hero, fcp_ms=856, vitals=seen)
+    page = replace(page, waterfall=replace(page.waterfall, connections=(far,)))
+    made = told(page, MADE)
+    assert made is not None
+    assert made.saving_us == pytest.approx(172_000, rel=0.1)
+    assert told(page, FindingId.PAGE_LCP_LATE) is None
 
 
 @pytest.mark.parametrize(
