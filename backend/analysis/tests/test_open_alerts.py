@@ -47,3 +47,9 @@ def test_a_second_step_is_measured_again_although_the_first_has_lasted_for_days(
     for seed in range(4):
         samples = simulate(World(cv=0.15, regions=3, days=12.5), seed, steps)
         assert alert_at(samples, LATER + 10 * HOUR_S).change_pct == pytest.approx(50, abs=4)
+
+
+def test_what_is_minutes_old_is_not_taken_apart_by_region() -> None:
+    """Back after three days, which half an hour makes not sure: some regions were somewhat slow by chance."""
+    samples = simulate(World(cv=0.1, days=12), 5, [Step(at=AT - 3 * DAY_S, factor=1.6, until=AT)])
+    assert len(alert_at(samples, AT + HOUR_S).regions) == 5
