@@ -14,7 +14,7 @@ from backend.alerts.notices import tell
 from backend.alerts.turns import Apart
 from backend.runs.models import Rollup
 from backend.runs.queries.days import DAY_S
-from backend.runs.queries.rollups import rolled_up_until
+from backend.runs.queries.rollups import is_rolled_up
 from backend.weekly.collecting import collect
 from backend.weekly.models import WeeklyReport
 from backend.weekly.report import WEEK, Report, begin_of, last_week
@@ -24,8 +24,8 @@ log = logging.getLogger(__name__)
 
 IDLE_S = 300.0
 DAY = timedelta(days=1)
-# What was measured late comes within hours. Days without a run are never rolled up: nobody waits for them for ever.
-SETTLES, WAITS = timedelta(hours=6), DAY
+# What was measured late comes within hours.
+SETTLES = timedelta(hours=6)
 # Who looks back further has the uptime of months and the charts.
 KEPT, FORGET_AT_ONCE = timedelta(weeks=104), 500
 
@@ -71,9 +71,10 @@ def _written(organisation: Organisation, report: Report, now: datetime) -> Weekl
 
 
 def _is_settled(week: date, now: datetime) -> bool:
-    """Whether nothing more is to come of the week's days."""
+    """Whether nothing more is to come of the week's days. After a pause of the service, agents first tell what they
+    kept, and then it is rolled up."""
     end = begin_of(week + WEEK)
-    return now >= end + WAITS or (now >= end + SETTLES and rolled_up_until(DAY) >= end)
+    return now >= end + SETTLES and is_rolled_up(end, DAY)
 
 
 def _lacking(week: date) -> "QuerySet[Organisation]":

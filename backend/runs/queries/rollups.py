@@ -6,12 +6,12 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Max
+from django.db.models import Max, Q
 
 from backend.analysis import sketch
 from backend.instants import EPOCH
 from backend.kept import retention_start
-from backend.runs.models import Rollup
+from backend.runs.models import PendingRun, Rollup, Run, Trigger
 from backend.runs.queries.series import RegionSeries, SeriesPoint, Wanted, by_region, phase_series, points_of_runs
 from backend.sites.models import Monitor
 
@@ -65,6 +65,15 @@ def rolled_up_until(width: timedelta) -> datetime:
     """Everything before it is rolled up, of all monitors."""
     newest: datetime | None = Rollup.objects.filter(width_s=width // _SECOND).aggregate(newest=Max("at"))["newest"]
     return EPOCH if newest is None else newest + width
+
+
+def is_rolled_up(until: datetime, width: timedelta) -> bool:
+    """Whether all that was due by the schedule before an instant has ended, and is rolled up. Stretches without a run
+    never are: nobody waits for them. Three statements."""
+    due = Q(trigger=Trigger.SCHEDULE, scheduled_for__lt=until)
+    if PendingRun.objects.filter(due).exists():
+        return False
+    return not Run.objects.filter(due, scheduled_for__gte=rolled_up_until(width)).exists()
 
 
 def _next_begin(at: datetime, width: timedelta) -> datetime:

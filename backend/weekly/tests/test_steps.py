@@ -9,8 +9,8 @@ from backend.alerts.message import Message
 from backend.alerts.models import Channel, ChannelKind, Delivery, Notice
 from backend.alerts.tests.world import World
 from backend.fleet.models import Region
-from backend.runs.models import Rollup
-from backend.runs.tests.factories import Fleet, make_monitors
+from backend.runs.models import PendingRun, Rollup
+from backend.runs.tests.factories import Fleet, give_up, make_monitors, make_pending
 from backend.sites.models import Site
 from backend.tests.side_by_side import side_by_side
 from backend.weekly import steps
@@ -51,13 +51,39 @@ def test_it_waits_for_what_comes_late(world: World) -> None:
     assert not WeeklyReport.objects.filter(week=THIS).exists()
 
 
-def test_it_waits_until_its_days_are_rolled_up_and_not_for_ever(world: World) -> None:
-    """Nothing was measured on Sunday, or the sweeper stood still."""
+def on_sunday(world: World) -> PendingRun:
+    """A run that was under way on the week's last day."""
+    return make_pending(world.fleet, world.monitor, scheduled_for=begin_of(THIS + 6 * DAY) + 12 * HOUR)
+
+
+def test_a_day_of_which_nothing_was_measured_is_not_waited_for(world: World) -> None:
     Rollup.objects.filter(at__gte=begin_of(THIS + 6 * DAY)).delete()
 
     step(MORNING)
+
+    assert WeeklyReport.objects.filter(week=THIS).exists()
+
+
+def test_what_was_measured_is_rolled_up_first_however_late_it_is(world: World) -> None:
+    """The service was down from Sunday to Tuesday."""
+    Rollup.objects.filter(at__gte=begin_of(THIS + 6 * DAY)).delete()
+    give_up(on_sunday(world))
+
+    step(MORNING + 2 * DAY)
     assert not WeeklyReport.objects.filter(week=THIS).exists()
-    step(MORNING + DAY)
+    day(world.monitor, world.regions[0], THIS + 6 * DAY, 400)
+    step(MORNING + 2 * DAY)
+    assert WeeklyReport.objects.filter(week=THIS).exists()
+
+
+def test_what_agents_have_yet_to_tell_of_the_week_is_waited_for(world: World) -> None:
+    pending = on_sunday(world)
+    make_pending(world.fleet, world.monitor, scheduled_for=begin_of(THIS + WEEK))
+
+    step(MORNING + 2 * DAY)
+    assert not WeeklyReport.objects.filter(week=THIS).exists()
+    pending.delete()
+    step(MORNING + 2 * DAY)
     assert WeeklyReport.objects.filter(week=THIS).exists()
 
 
