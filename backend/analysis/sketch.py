@@ -5,8 +5,7 @@ itself, whatever the distribution (DDSketch: Masson, Rim and Lee, VLDB 2019). Co
 are the counts of both.
 """
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 RELATIVE_ERROR = 0.01
 # A value's bucket is the ceiling of its logarithm to this base; everything from 0 to 1 shares bucket 0.
@@ -19,14 +18,6 @@ Sketch = Mapping[int, int]
 def value_of(bucket: int) -> float:
     """What stands for all values of a bucket: off from each by at most RELATIVE_ERROR of it."""
     return 2 * GAMMA**bucket / (GAMMA + 1)
-
-
-def added(sketches: Iterable[Sketch]) -> Sketch:
-    """What counts the values of all of them."""
-    total: Counter[int] = Counter()
-    for sketch in sketches:
-        total.update(sketch)
-    return total
 
 
 def quantile(sketch: Sketch, q: float) -> float | None:

@@ -4,15 +4,18 @@ Like is held against like: the same days of the week, of one monitor in one regi
 of these days was slower than the same day a week before, and the weeks differ by what would be worth an alert
 (`settings`). Without a change all of five days agree by chance once in 16 times, all of seven once in 64 (sign test),
 and then by little.
+
+A week is as its median day, so that each day counts once, however many of its runs were made. A median of all runs
+would go by the days that were measured most: where agents stood still on slow days, the week would look faster. Weeks
+differ by no more than one of their days does, and a single bad day moves none.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import fmean
+from statistics import fmean, median
 
 from backend.analysis.settings import DAY_S, settings_for
-from backend.analysis.sketch import Sketch, added, quantile
 
 # So many days of the week have to be known in both weeks.
 LEAST_DAYS = 5
@@ -29,8 +32,8 @@ class Course(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegionWeek:
-    """The median of a week from a region, and of the week before on the same days; None with the course where there is
-    too little to compare."""
+    """The median day of a week from a region, and of the week before on the same days; None with the course where there
+    is too little to compare."""
 
     region: str
     now_us: float
@@ -40,8 +43,8 @@ class RegionWeek:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorWeek:
-    """The same from all regions: medians averaged over those regions that can be compared, or over all where none can.
-    `slower` and `faster` are the regions that differ for sure."""
+    """The same from all regions: median days averaged over those regions that can be compared, or over all where none
+    can. `slower` and `faster` are the regions that differ for sure."""
 
     now_us: float
     before_us: float | None
@@ -50,16 +53,16 @@ class MonitorWeek:
     faster: tuple[RegionWeek, ...] = ()
 
 
-def region_week(region: str, metric: str, before: Mapping[int, Sketch], now: Mapping[int, Sketch]) -> RegionWeek | None:
-    """One region by sketches in us of a metric's days, by the day of the week; None where the week has no value. Days
-    without any value are left out by the caller."""
+def region_week(region: str, metric: str, before: Mapping[int, float], now: Mapping[int, float]) -> RegionWeek | None:
+    """One region by the medians in us of a metric's days, by the day of the week; None where the week has no value.
+    Days without any value are left out by the caller."""
     both = sorted(before.keys() & now.keys())
     if not now:
         return None
     if len(both) < LEAST_DAYS:
-        return RegionWeek(region=region, now_us=_median_us(now.values()))
-    before_us, now_us = (_median_us(week[day] for day in both) for week in (before, now))
-    pairs = [(_median_us([before[day]]), _median_us([now[day]])) for day in both]
+        return RegionWeek(region=region, now_us=median(now.values()))
+    pairs = [(before[day], now[day]) for day in both]
+    before_us, now_us = (median(side) for side in zip(*pairs, strict=True))
     return RegionWeek(
         region=region, now_us=now_us, before_us=before_us, course=_course(pairs, before_us, now_us, metric)
     )
@@ -80,13 +83,6 @@ def together(regions: Sequence[RegionWeek]) -> MonitorWeek | None:
         slower=slower,
         faster=faster,
     )
-
-
-def _median_us(sketches: Iterable[Sketch]) -> float:
-    value_us = quantile(added(sketches), 0.5)
-    if value_us is None:
-        raise ValueError("a day without a value")
-    return value_us
 
 
 def _common(slower: Sequence[RegionWeek], faster: Sequence[RegionWeek]) -> Course:

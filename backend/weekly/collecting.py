@@ -10,7 +10,6 @@ from backend.accounts.models import Organisation
 from backend.alerts.message import Severity
 from backend.alerts.models import Incident
 from backend.alerts.queries.uptime import seen_of
-from backend.analysis.sketch import Sketch
 from backend.analysis.uptime import Seen, uptime_in
 from backend.analysis.weeks import MonitorWeek, RegionWeek, region_week, together
 from backend.fleet.models import Region
@@ -18,7 +17,7 @@ from backend.fleet.queries import seen_by
 from backend.instants import to_us
 from backend.runs.diagnoses import causes_in_order, known_causes
 from backend.runs.queries import FoundCause, worst_findings
-from backend.runs.queries.days import DaysOf, days_of
+from backend.runs.queries.days import medians_of_days
 from backend.runs.queries.series import column_of
 from backend.sites.models import Monitor, Site, SiteStatus
 from backend.weekly.report import WEEK, AlertWeek, CauseWeek, Report, SiteWeek, UptimeWeek, begin_of
@@ -87,28 +86,20 @@ def _weeks_of(
     organisation: Organisation, monitors: Sequence[Monitor], week: date
 ) -> Mapping[int, Mapping[str, MonitorWeek | None]]:
     """By site and kind."""
-    regions = dict(Region.objects.filter(seen_by(organisation.pk)).values_list("pk", "name"))
+    regions = list(Region.objects.filter(seen_by(organisation.pk)).order_by("name", "pk").values_list("pk", "name"))
     begin = begin_of(week)
     found: dict[int, dict[str, MonitorWeek | None]] = defaultdict(dict)
     for kind, metric in METRICS.items():
         mine = [monitor for monitor in monitors if monitor.kind == kind]
-        days = days_of([monitor.pk for monitor in mine], column_of(metric), begin - WEEK, begin + WEEK)
-        by_monitor = _by_monitor(days)
+        days = medians_of_days([monitor.pk for monitor in mine], column_of(metric), begin - WEEK, begin + WEEK)
         for monitor in mine:
-            seen = by_monitor.get(monitor.pk, {})
-            places = (_region(monitor, metric, regions[pk], seen[pk], week) for pk in seen if pk in regions)
+            seen = days.get(monitor.pk, {})
+            places = (_region(monitor, metric, name, seen[pk], week) for pk, name in regions if pk in seen)
             found[monitor.site_id][kind] = together([place for place in places if place is not None])
     return found
 
 
-def _by_monitor(days: DaysOf) -> Mapping[int, Mapping[int, Mapping[date, Sketch]]]:
-    found: dict[int, dict[int, Mapping[date, Sketch]]] = defaultdict(dict)
-    for (monitor, region), sketches in days.items():
-        found[monitor][region] = sketches
-    return found
-
-
-def _region(monitor: Monitor, metric: str, name: str, days: Mapping[date, Sketch], week: date) -> RegionWeek | None:
+def _region(monitor: Monitor, metric: str, name: str, days: Mapping[date, float], week: date) -> RegionWeek | None:
     """What was measured in another way before the monitor was changed is compared with nothing."""
     since = None if monitor.due_since is None else monitor.due_since.date() + timedelta(days=1)
     before = {day.weekday(): one for day, one in days.items() if day < week and (since is None or day >= since)}

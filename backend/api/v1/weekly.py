@@ -23,7 +23,7 @@ READ = needs(Scope.READ)
 
 
 class RegionChange(Out):
-    """The medians of a region in this week and, on the same days, in the week before."""
+    """The median days of a region in this week and, of the same days, in the week before."""
 
     region: str
     now_ms: Ms
@@ -31,8 +31,8 @@ class RegionChange(Out):
 
 
 class Speed(Out):
-    """Medians of the week, averaged over regions. `before_ms` and `course` are null where there are not five days to
-    compare in both weeks. `slower` and `faster` are the regions where each day was so.
+    """The median of the medians of the week's days, averaged over regions. `before_ms` and `course` are null where
+    there are not five days to compare in both weeks. `slower` and `faster` are the regions where each day was so.
     """
 
     now_ms: Ms

@@ -11,7 +11,7 @@ from backend.web import weekly_page
 from backend.web.access import MemberRequest, needs
 from backend.web.pagination import part_of
 from backend.weekly.queries import newest_report, report_of, still_there, weeks_beside
-from backend.weekly.report import WEEK, Report
+from backend.weekly.report import Report
 from backend.weekly.wording import day, headline
 
 SITES_SHOWN = 100
@@ -40,7 +40,6 @@ def page(request: MemberRequest, week: date) -> HttpResponse:
     context = {
         "section": "sites",
         "week": day(report),
-        "last_day": report.week + WEEK,
         "headline": headline(report),
         "is_bad": any(site.was_down or site.became_slower for site in report.sites),
         "tallies": list(weekly_page.tallies_of(report)),

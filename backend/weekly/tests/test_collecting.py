@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import date, datetime
 
 import pytest
+from django.db.models import F
 from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import Organisation
@@ -17,7 +18,7 @@ from backend.runs.tests.factories import make_monitors
 from backend.sites.models import Monitor, Site
 from backend.weekly.collecting import MAX_ALERTS, collect
 from backend.weekly.report import Report, SiteWeek, begin_of, last_week
-from backend.weekly.tests.world import BEFORE, DAY, HOUR, THIS, incident, outage, week, weekly_world, weeks
+from backend.weekly.tests.world import BEFORE, DAY, HOUR, THIS, day, incident, outage, week, weekly_world, weeks
 
 pytestmark = pytest.mark.django_db
 
@@ -70,6 +71,41 @@ def test_pages_are_told_by_their_largest_paint(world: World) -> None:
     assert site.probe is not None
     assert site.page is not None
     assert (site.probe.course, site.page.course, site.became_faster) == (Course.SAME, Course.FASTER, True)
+
+
+def test_a_day_of_which_little_was_measured_counts_as_much_as_any_other(world: World) -> None:
+    """Its weekends are twice as fast, and on weekdays the agents stood still for most of the time."""
+    for region in world.regions:
+        for place in range(7):
+            fast = place >= 5
+            day(world.monitor, region, BEFORE + place * DAY, 200 if fast else 400)
+            day(world.monitor, region, THIS + place * DAY, 210 if fast else 420, count=24 if fast else 4)
+
+    site = the_site(world)
+
+    assert site.probe is not None
+    assert site.probe.course is Course.SLOWER
+    assert site.probe.before_us == pytest.approx(400_000, rel=0.01)
+    assert site.probe.now_us == pytest.approx(420_000, rel=0.01)
+
+
+def test_days_of_which_all_runs_were_disturbed_are_not_compared(world: World) -> None:
+    """A busy machine made every page slow: no site did."""
+    page = world.monitors[1]
+    weeks(world, 1_500, 3_000, page)
+    Rollup.objects.filter(at__gte=begin_of(THIS)).update(disturbed=F("measured"))
+
+    site = the_site(world)
+
+    assert (site.page, site.became_slower) == (None, False)
+    assert site.uptime.share == 1
+
+
+def test_days_of_which_some_runs_were_disturbed_are_told_by_the_others(world: World) -> None:
+    weeks(world, 300, 400)
+    Rollup.objects.update(disturbed=F("measured") - 1)
+
+    assert the_site(world).became_slower
 
 
 def test_a_monitor_that_was_changed_meanwhile_is_not_compared(world: World) -> None:
