@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from uuid import UUID
 
+from backend.alerts.channels.slack import SECTION_CHARS
 from backend.alerts.message import Event, Fact, Link, Message, Severity
 from backend.alerts.metrics import LABELS, written
 from backend.alerts.wording import joined, length
@@ -13,29 +14,40 @@ from workers.diagnosis.catalogue import title_of
 from workers.measurement.finding import FindingId
 from workers.measurement.finding import Severity as CauseSeverity
 
-# Of a message that people read to its end.
-_MOST_SITES, _MOST_REGIONS = 7, 3
+# Of a message that people read to its end, and that Slack shows whole, with how many more there are.
+_MOST_SITES, _MOST_REGIONS, _MOST_CHARS = 7, 3, SECTION_CHARS - 50
 _LEAST_COST_US = 500
 _BY = "Monday to Sunday, by UTC. Slower and faster are told where each day was so beside the same day a week before."
 
 
 def message_of(report: Report, report_id: UUID) -> Message:
     """The week in a few sentences, and the way to all of it."""
-    told = [site for site in report.sites if site.was_down or site.became_slower or site.became_faster]
-    sentences = [sentence_of(site) for site in told[:_MOST_SITES]]
-    if len(told) > _MOST_SITES:
-        sentences.append(f"{len(told) - _MOST_SITES:,} more were down, slower or faster.")
+    to_mend = tuple(_to_mend(report))
     return Message(
         event=Event.WEEKLY,
         severity=Severity.INFO,
         title=f"Week of {day(report)}: {headline(report)}",
         at=begin_of(report.week),
-        sentences=(*sentences, *_to_mend(report)),
+        sentences=(*_sentences(report, _MOST_CHARS - sum(map(len, to_mend))), *to_mend),
         facts=tuple(_facts(report)),
         context=(_BY,),
         links=(Link(label="The whole week", path=f"/weekly/{report.week}/"),),
         data={"report": str(report_id), "week": report.week.isoformat()},
     )
+
+
+def _sentences(report: Report, room: int) -> Iterator[str]:
+    """Of those sites of which there is something to tell, as many as there is room for, at least of one."""
+    told = [site for site in report.sites if site.was_down or site.became_slower or site.became_faster]
+    shown = 0
+    for sentence in map(sentence_of, told[:_MOST_SITES]):
+        room -= len(sentence) + 1
+        if shown and room < 0:
+            break
+        shown += 1
+        yield sentence
+    if more := len(told) - shown:
+        yield f"{more:,} more {'was' if more == 1 else 'were'} down, slower or faster."
 
 
 def day(report: Report) -> str:

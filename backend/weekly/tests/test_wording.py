@@ -101,6 +101,12 @@ def test_a_message_tells_a_few_sites_and_counts_the_rest() -> None:
     assert len(message.sentences) == 8
 
 
+def test_one_more_is_told_in_good_grammar() -> None:
+    message = message_of(report(*(site(f"Site {number}", uptime=DOWN) for number in range(8))), ID)
+
+    assert message.sentences[-1] == "1 more was down, slower or faster."
+
+
 def test_a_message_names_what_costs_most() -> None:
     cause = CauseWeek(finding="tls.chain_exceeds_iw", severity="high", saving_us=82_000)
     message = message_of(report(site(), site("Blog", cause=cause)), ID)
@@ -115,13 +121,20 @@ def test_a_cause_that_is_not_known_here_is_not_named(finding: str) -> None:
 
 
 def test_slack_takes_it_whole() -> None:
-    """Of seven sites with long names and three regions each."""
-    sites = [site("x" * 100, uptime=DOWN, probe=speed(Course.SLOWER, *["y" * 60] * 5)) for _ in range(9)]
+    """What is too much is counted, and what is to be mended is named all the same."""
+    slower = speed(Course.SLOWER, "Frankfurt", "Singapore", "Virginia", "Tokyo")
+    cause = CauseWeek(finding="tls.chain_exceeds_iw", severity="high", saving_us=82_000)
+    sites = [site(f"Site {number}", uptime=DOWN, probe=slower, cause=cause) for number in range(9)]
     message = message_of(report(*sites), ID)
     item = Item(about=ID, sequence=1, message=message)
     parcel = Parcel(id=ID, items=(item,), organisation="Acme", base_url="https://fb.example", sent_at=NOW)
 
     body = payload(parcel)
 
+    said = body["blocks"][1]["text"]["text"].splitlines()
     assert len(str(body)) < 3_000
+    assert tuple(said) == message.sentences
+    assert [line.partition(":")[0] for line in said[:-2]] == ["Site 0", "Site 1", "Site 2"]
+    assert said[-2] == "6 more were down, slower or faster."
+    assert said[-1].endswith(": 82 ms.")
     assert body["text"].startswith("🔵 Week of ")
