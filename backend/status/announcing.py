@@ -23,6 +23,7 @@ from backend.texts import is_one_line
 MAX_UPDATES, MAX_OPEN = 50, 20
 # More than anybody reads; the oldest that are over go.
 MAX_KEPT = 200
+MAX_LISTED = MAX_OPEN + MAX_KEPT
 
 
 class InvalidAnnouncementError(InvalidError):
@@ -85,7 +86,7 @@ def _say(announcement: Announcement, said: Said, actor: User | None) -> Update:
     announcement.ended_at = _ended_at(said.stage, now)
     announcement.save(update_fields=["ended_at"])
     return Update.objects.create(
-        announcement=announcement, stage=said.stage, text=said.text.strip(), at=now, created_by=actor
+        announcement=announcement, stage=said.stage, text=_text(said), at=now, created_by=actor
     )
 
 
@@ -99,7 +100,12 @@ def _forget_old(page: StatusPage) -> None:
 
 
 def _faults(said: Said) -> dict[str, str]:
-    text = said.text.strip()
-    if 1 <= len(text) <= MAX_UPDATE_CHARS and all(map(is_one_line, text.splitlines())):
+    text = _text(said)
+    if 1 <= len(text) <= MAX_UPDATE_CHARS and all(map(is_one_line, text.split("\n"))):
         return {}
     return {"text": f"The text is 1 to {MAX_UPDATE_CHARS:,} characters that can be seen."}
+
+
+def _text(said: Said) -> str:
+    """Browsers end lines with two characters, and count them as one."""
+    return "\n".join(said.text.strip().splitlines())

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import F, Q
 
 from backend.accounts.models import Organisation
 from backend.alerts.models import Maintenance
@@ -79,8 +79,8 @@ class PublicAnnouncement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicPage:
-    """All that guests are told, as of `at`. Sites are in the order of their names; announcements those that are open or
-    were so lately, the newest first."""
+    """All that guests are told, as of `at`. Sites are in the order of their names; announcements those that are open,
+    then those that were so lately, the newest first."""
 
     title: str
     at: datetime
@@ -125,9 +125,10 @@ def public_page(slug: str, *, now: datetime) -> PublicPage | None:
 
 
 def announcements(page: StatusPage, *, since: datetime | None = None, limit: int) -> Sequence[Announcement]:
-    """What was announced on a page, the newest first, with its updates; with `since`, what is open or ended no earlier.
-    Two statements."""
-    found = page.announcements.prefetch_related("updates").order_by("-created_at", "-pk")
+    """What was announced on a page, what is open before what is over and the newest first, with its updates; with
+    `since`, what is open or ended no earlier. Two statements."""
+    found = page.announcements.prefetch_related("updates")
+    found = found.order_by(F("ended_at").desc(nulls_first=True), "-created_at", "-pk")
     if since is not None:
         found = found.filter(Q(ended_at=None) | Q(ended_at__gte=since))
     return list(found[:limit])

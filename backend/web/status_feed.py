@@ -11,7 +11,7 @@ from django.utils.html import escape
 from backend.alerts.wording import length
 from backend.analysis.spans import without
 from backend.instants import from_us, to_us
-from backend.status.queries import LATELY, Condition, PublicPage, PublicSite
+from backend.status.queries import KNOWN_FOR, LATELY, Condition, PublicPage, PublicSite
 from backend.web.status_page import STAGES, WORDS
 from backend.web.times import handed_on
 from backend.web.waterfall.text import printable
@@ -21,11 +21,13 @@ MOST_ENTRIES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """`id` stays the same while what it tells of goes on; `updated` is when something was said of it last."""
+    """`id` and `published` stay the same while what it tells of goes on; `updated` is when something was said of it
+    last."""
 
     id: str
     title: str
     text: str
+    published: datetime
     updated: datetime
 
 
@@ -47,7 +49,7 @@ def feed_of(page: PublicPage, address: str) -> str:
             # Django says of it that it is HTML.
             description="<br>".join(escape(printable(line)) for line in entry.text.splitlines()),
             unique_id=entry.id,
-            pubdate=entry.updated,
+            pubdate=entry.published,
             updateddate=entry.updated,
         )
     return str(feed.writeString("utf-8"))
@@ -58,15 +60,16 @@ def entries_of(page: PublicPage, address: str) -> Iterator[Entry]:
     for one in page.announcements:
         for said in one.updates:
             title = f"{STAGES[said.stage].text}: {one.title}"
-            yield Entry(id=said.public_id.urn, title=title, text=said.text, updated=said.at)
+            yield Entry(id=said.public_id.urn, title=title, text=said.text, published=said.at, updated=said.at)
     for site in page.sites:
         yield from _outages(site, page.at, address)
 
 
 def _outages(site: PublicSite, now: datetime, address: str) -> Iterator[Entry]:
+    """When one began that is cut where knowledge begins nobody knows: it would be another at each look."""
     for spans, condition in ((site.seen.down, Condition.DOWN), (site.seen.partly, Condition.PARTLY)):
         for since_us, until_us in without(spans, site.seen.planned):
-            if until_us > to_us(now - LATELY):
+            if since_us > to_us(now - KNOWN_FOR) and until_us > to_us(now - LATELY):
                 yield _outage(site, condition, since_us, until_us, now, address)
 
 
@@ -82,5 +85,6 @@ def _outage(site: PublicSite, condition: Condition, since_us: int, until_us: int
         id=uuid5(NAMESPACE_URL, f"{address}{site.public_id}/{condition}/{since_us}").urn,
         title=f"{site.name}: {word[:1].lower()}{word[1:]}{', over' if is_over else ''}",
         text=text,
+        published=since,
         updated=updated,
     )

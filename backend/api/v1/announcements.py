@@ -59,8 +59,8 @@ class NewAnnouncement(NewUpdate):
 
 @router.get("/status-pages/{uuid:page_id}/announcements", auth=READ, response=Announcements)
 def list_announcements(request: ApiRequest, page_id: UUID) -> Announcements:
-    """What was announced on a page, the newest first; what is over is kept up to 200 of them."""
-    found = queries.announcements(owned_page(request, page_id), limit=announcing.MAX_KEPT + announcing.MAX_OPEN)
+    """What was announced on a page, what is open before what is over, the newest first; 200 that are over are kept."""
+    found = queries.announcements(owned_page(request, page_id), limit=announcing.MAX_LISTED)
     return Announcements(items=[_shape(one) for one in found])
 
 

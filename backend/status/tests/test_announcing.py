@@ -19,7 +19,7 @@ from backend.status.announcing import (
     update_announcement,
 )
 from backend.status.models import Announcement, AnnouncementStage, StatusPage, Update
-from backend.status.queries import PublicAnnouncement, public_page
+from backend.status.queries import MAX_ANNOUNCEMENTS, PublicAnnouncement, public_page
 
 pytestmark = pytest.mark.django_db
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -79,7 +79,33 @@ def test_what_is_over_for_two_weeks_is_told_no_more_and_what_is_open_for_ever(pa
     with time_machine.travel(NOW - 13 * DAY, tick=False):
         made(page, "over lately", RESOLVED)
 
-    assert [one.title for one in seen(NOW)] == ["over lately", "still open"]
+    assert [one.title for one in seen(NOW)] == ["still open", "over lately"]
+
+
+def test_what_is_open_is_told_however_much_was_resolved_since(page: StatusPage) -> None:
+    made(page, "still open")
+    for number in range(MAX_ANNOUNCEMENTS):
+        made(page, f"over {number}", RESOLVED)
+
+    told = seen()
+    assert (len(told), told[0].title, told[1].title) == (MAX_ANNOUNCEMENTS, "still open", "over 49")
+
+
+@pytest.mark.parametrize("end_of_line", ["\n", "\r\n", "\r", "\u2028", "\x0b", "\x85"])
+def test_lines_end_as_lines_do_whoever_wrote_them(page: StatusPage, end_of_line: str) -> None:
+    text = f"We look for it.{end_of_line}Orders are kept."
+
+    made(page, said=Said(stage=AnnouncementStage.INVESTIGATING, text=text))
+
+    assert Update.objects.get().text == "We look for it.\nOrders are kept."
+
+
+def test_ends_of_lines_count_once_as_browsers_count_them(page: StatusPage) -> None:
+    text = "\r\n".join(["x" * 99] * 20)
+
+    made(page, said=Said(stage=AnnouncementStage.INVESTIGATING, text=text))
+
+    assert len(Update.objects.get().text) == 1_999
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ class UpdateForm(forms.Form):
     )
     text = forms.CharField(
         label="What visitors read",
-        max_length=MAX_UPDATE_CHARS,
-        widget=forms.Textarea(attrs={"rows": 4}),
+        widget=forms.Textarea(attrs={"rows": 4, "maxlength": MAX_UPDATE_CHARS}),
         help_text="Plain text. Everybody who has the address of the page sees it.",
         error_messages={"required": "Write what visitors are to know."},
     )

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from backend.instants import to_us
-from backend.status.models import Announcement, AnnouncementStage, StatusPage
-from backend.status.queries import Condition, PublicAnnouncement, PublicUpdate
+from backend.status.models import Announcement, AnnouncementStage, StatusPage, Update
+from backend.status.queries import KNOWN_FOR, Condition, PublicAnnouncement, PublicUpdate
 from backend.web.status_feed import MOST_ENTRIES, entries_of, feed_of
 from backend.web.tests.test_findings import words
 from backend.web.tests.test_status_page import AT, HOUR, page, site
@@ -56,6 +56,27 @@ def test_what_is_announced_is_read_by_guests_until_it_is_resolved(made: StatusPa
     client.post(reverse("web:announcement_delete", args=[made.public_id, announcement.public_id]))
     cache.clear()
     assert "It works again." not in read()
+
+
+@pytest.mark.django_db
+def test_a_text_of_many_lines_may_be_as_long_as_the_browser_lets_it_be(made: StatusPage, client: Client) -> None:
+    """Browsers count the end of a line as one character, and send two."""
+    text = "\r\n".join(["x" * 99] * 20)
+
+    client.post(reverse("web:announcements", args=[made.public_id]), {"title": "A", "stage": "resolved", "text": text})
+
+    assert len(Update.objects.get().text) == 1_999
+
+
+@pytest.mark.django_db
+def test_who_says_more_does_not_open_again_what_is_resolved_without_choosing_so(
+    made: StatusPage, client: Client
+) -> None:
+    announcement = make_announcement(made)
+    address = reverse("web:announcement", args=[made.public_id, announcement.public_id])
+    client.post(address, {"stage": "resolved", "text": "It works again."})
+
+    assert '<option value="resolved" selected>' in client.get(address).content.decode()
 
 
 @pytest.mark.django_db
@@ -111,6 +132,22 @@ def test_an_outage_is_one_entry_from_its_begin_to_its_end() -> None:
         "From 30 Nov 2026 10:00 UTC to 30 Nov 2026 12:00 UTC (2 h 0 min).",
     )
     assert (going_on.id, going_on.updated, over.updated) == (over.id, AT - 2 * HOUR, AT)
+
+
+def test_an_entry_was_published_when_the_outage_began() -> None:
+    feed = ElementTree.fromstring(feed_of(page(site("A", down=(3, 1))), ADDRESS))
+
+    (entry,) = feed.iter(f"{ATOM}entry")
+    assert entry.findtext(f"{ATOM}published") == (AT - 3 * HOUR).isoformat()
+    assert entry.findtext(f"{ATOM}updated") == (AT - HOUR).isoformat()
+
+
+def test_of_an_outage_that_began_before_anything_is_known_there_is_no_news() -> None:
+    """Its begin would be another at each look, and be told anew each time."""
+    shop = site("A", Condition.DOWN)
+    for at in (AT, AT + HOUR):
+        seen = replace(shop.seen, down=((to_us(at - KNOWN_FOR), to_us(at)),))
+        assert list(entries_of(replace(page(replace(shop, seen=seen)), at=at), ADDRESS)) == []
 
 
 def test_what_is_long_over_or_was_planned_is_no_entry() -> None:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from backend.accounts.permissions import Permission
 from backend.faults import InvalidError
-from backend.status.announcing import MAX_KEPT, announce, delete_announcement, update_announcement
+from backend.status.announcing import MAX_LISTED, announce, delete_announcement, update_announcement
 from backend.status.models import Announcement, StatusPage
 from backend.status.queries import announcement, announcements, public_announcement, status_page
 from backend.web.access import MemberRequest, needs
@@ -39,7 +39,7 @@ def overview(request: MemberRequest, page_id: UUID) -> HttpResponse:
         "page": page,
         "address": whole_address(page),
         "form": form,
-        "announcements": [(one, told(public_announcement(one))) for one in announcements(page, limit=MAX_KEPT)],
+        "announcements": [(one, told(public_announcement(one))) for one in announcements(page, limit=MAX_LISTED)],
     }
     return render(request, "status/announcements.html", context, status=400 if form.errors else 200)
 
@@ -50,7 +50,8 @@ def one(request: MemberRequest, page_id: UUID, announcement_id: UUID) -> HttpRes
     """All that was said about it, and how it goes on."""
     page = _page(request, page_id)
     found = _announcement(page, announcement_id)
-    form = UpdateForm(request.POST if request.method == "POST" else None)
+    seen = public_announcement(found)
+    form = UpdateForm(request.POST if request.method == "POST" else None, initial={"stage": seen.updates[0].stage})
     if request.method == "POST" and form.is_valid():
         try:
             update_announcement(actor=request.user, announcement=found, said=form.said())
@@ -63,7 +64,7 @@ def one(request: MemberRequest, page_id: UUID, announcement_id: UUID) -> HttpRes
         "section": "sites",
         "page": page,
         "announcement": found,
-        "told": told(public_announcement(found)),
+        "told": told(seen),
         "form": form,
     }
     return render(request, "status/announcement.html", context, status=400 if form.errors else 200)

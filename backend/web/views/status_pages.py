@@ -81,7 +81,8 @@ def delete(request: MemberRequest, page_id: UUID) -> HttpResponse:
     if request.method == "GET":
         question = Question(
             title=f"Delete {page.title}?",
-            text="Its address and its badges lead nowhere from then on. What was measured stays.",
+            text="Its address, badges and feed lead nowhere from then on, and what was announced on it is gone. "
+            "What was measured stays.",
             verb="Delete it",
             back=reverse("web:status_page", args=[page_id]),
             section="sites",
