@@ -9,6 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 from backend.accounts.permissions import Scope
 from backend.api.tests.v1.calling import make_token
 from backend.cast import Member
+from backend.runs.actions import register_site
 from backend.runs.tests.factories import make_region
 from backend.sites.models import Site
 from workers.cli import main
@@ -139,11 +140,19 @@ def test_a_plan_for_programs_is_the_answer_of_the_api(
 
 
 def test_what_somebody_called_a_site_moves_no_cursor(
-    sites: Command, file: Path, capsys: pytest.CaptureFixture[str]
+    alice: Member, sites: Command, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    file.write_text('sites: [{name: "Shop \\e[2J", url: "https://www.shop.example/"}]')
+    """No such name is taken any more; those that are there were."""
+    file.write_text('sites: [{name: "Shop \\e[2J", url: "https://www.shop.example/", probe: {interval_s: 120}}]')
+    assert sites("plan", str(file)) == 2
+    told = capsys.readouterr()
+    assert (told.out, "\x1b" in told.err) == ("", False)
+    assert "The name must be one line without control characters." in told.err
+    register_site(actor=None, organisation=alice.organisation, name="Shop", url="https://www.shop.example/")
+    Site.objects.update(name="Shop \x1b[2J")
     assert sites("plan", str(file)) == 1
-    assert capsys.readouterr().out == "+ Shop \N{REPLACEMENT CHARACTER}[2J\n1 change\n"
+    named = "~ Shop \N{REPLACEMENT CHARACTER}[2J, probe\n"
+    assert capsys.readouterr().out == f"{named}    interval_s  60 → 120\n1 change\n"
 
 
 def test_a_token_that_may_not_says_so(
