@@ -68,7 +68,7 @@ def test_days_are_held_against_the_same_days_of_the_week_before() -> None:
 
 
 def test_four_days_in_common_are_too_few_to_say_anything() -> None:
-    found = compared(week(300, 300, 300, 300, None, 300, None), week(400, 400, 400, 400, 400, None, 400))
+    found = compared(week(300, 300, 300, 300, None, 300, None), week(200, 400, 400, 400, 300, None, 900))
 
     assert (found.before_us, found.course) == (None, None)
     assert found.now_us == 400 * MS
@@ -103,6 +103,13 @@ def test_a_monitor_went_as_its_regions_did(courses: Sequence[Course], course: Co
     assert found is not None
     assert found.course is course
     assert [one.course for one in (*found.slower, *found.faster)] == [one for one in courses if one is not Course.SAME]
+
+
+def test_a_monitor_is_as_the_average_of_its_regions() -> None:
+    found = together([region("near", 110, 100, Course.SLOWER), region("far", 710, 700, Course.SAME)])
+
+    assert found is not None
+    assert (found.now_us, found.before_us) == (410 * MS, 400 * MS)
 
 
 def test_a_region_that_is_new_moves_no_average() -> None:
