@@ -60,22 +60,29 @@ def test_a_paint_has_to_differ_by_as_much_as_for_an_alert() -> None:
 def test_days_are_held_against_the_same_days_of_the_week_before() -> None:
     """A week whose weekend is fast, and of which the slow days alone were measured again."""
     before = week(400, 400, 400, 400, 400, 200, 200)
-    now = week(400, 400, 400, 400, 400)
+    now = week(400, 400, 400, 400, 400, 200)
 
     found = compared(before, now)
 
     assert (found.course, found.before_us) == (Course.SAME, found.now_us)
 
 
-def test_four_days_in_common_are_too_few_to_say_anything() -> None:
-    found = compared(week(300, 300, 300, 300, None, 300, None), week(200, 400, 400, 400, 300, None, 900))
+def test_five_days_in_common_are_too_few_to_say_anything() -> None:
+    found = compared(week(300, 300, 300, 300, 300, 300, None), week(200, 400, 400, 400, 400, None, 900))
 
     assert (found.before_us, found.course) == (None, None)
     assert found.now_us == 400 * MS
 
 
-def test_five_days_in_common_are_enough() -> None:
-    assert compared(week(300, 300, 300, 300, 300), week(400, 400, 400, 400, 400, 400)).course is Course.SLOWER
+def test_six_days_in_common_are_enough() -> None:
+    assert compared(week(*[300] * 6), week(*[400] * 7)).course is Course.SLOWER
+
+
+def test_a_day_that_was_hardly_slower_makes_it_no_slower_week() -> None:
+    """It agrees with the others by chance; one very bad day changes nothing about that."""
+    for bad_ms in (360, 30_000):
+        courses = [compared(week(*[300] * 7), week(*[360] * 5, day_ms, bad_ms)).course for day_ms in (317, 320)]
+        assert courses == [Course.SAME, Course.SLOWER]
 
 
 def test_of_a_week_without_a_value_there_is_nothing() -> None:
@@ -137,10 +144,10 @@ def test_weeks_without_a_change_are_hardly_ever_called_so() -> None:
 
     called = sum(compared(any_week(), any_week()).course is not Course.SAME for _ in range(1_000))
 
-    assert called <= 10
+    assert called <= 4
 
 
-@given(st.lists(st.tuples(st.floats(1, 5_000), st.floats(1, 5_000)), min_size=5, max_size=7))
+@given(st.lists(st.tuples(st.floats(1, 5_000), st.floats(1, 5_000)), min_size=6, max_size=7))
 def test_what_is_slower_one_way_is_faster_the_other(pairs: list[tuple[float, float]]) -> None:
     before, now = (week(*side) for side in zip(*pairs, strict=True))
     there, back = compared(before, now), compared(now, before)
@@ -150,7 +157,7 @@ def test_what_is_slower_one_way_is_faster_the_other(pairs: list[tuple[float, flo
         assert back.course is Course.FASTER
 
 
-@given(st.lists(st.tuples(st.floats(1, 5_000), st.floats(1, 5_000)), min_size=5, max_size=7))
+@given(st.lists(st.tuples(st.floats(1, 5_000), st.floats(1, 5_000)), min_size=6, max_size=7))
 def test_weeks_differ_by_no_more_than_one_of_their_days_and_as_they_do(pairs: list[tuple[float, float]]) -> None:
     found = compared(*(week(*side) for side in zip(*pairs, strict=True)))
 

@@ -32,7 +32,7 @@ class RegionChange(Out):
 
 class Speed(Out):
     """The median of the medians of the week's days, averaged over regions. `before_ms` and `course` are null where
-    there are not five days to compare in both weeks. `slower` and `faster` are the regions where each day was so.
+    there are not six days to compare in both weeks. `slower` and `faster` are the regions where each day was so.
     """
 
     now_ms: Ms

@@ -119,11 +119,11 @@ def test_a_monitor_that_was_changed_meanwhile_is_not_compared(world: World) -> N
 
 
 def test_of_the_week_before_the_days_after_a_change_are_compared(world: World) -> None:
-    """It was another address until Tuesday noon: Wednesday to Sunday are five days."""
+    """It was another address until Monday noon: Tuesday to Sunday are six days."""
     for region in world.regions:
-        week(world.monitor, region, BEFORE, 900, 900, 300, 300, 300, 300, 300)
+        week(world.monitor, region, BEFORE, 900, 300, 300, 300, 300, 300, 300)
         week(world.monitor, region, THIS, 400)
-    Monitor.objects.update(due_since=begin_of(BEFORE) + 1.5 * DAY)
+    Monitor.objects.update(due_since=begin_of(BEFORE) + 0.5 * DAY)
 
     site = the_site(world)
 
