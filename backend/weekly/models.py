@@ -9,12 +9,13 @@ from backend.accounts.models import Organisation
 
 
 class WeeklyReport(models.Model):
-    """`week` is its Monday, by UTC; `document` is `Report.to_json`."""
+    """`week` is its Monday, by UTC; `document` is `Report.to_json`, and `line` what a list says of it (`Line`)."""
 
     public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
     organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="weekly_reports")
     week = models.DateField()
     written_at = models.DateTimeField(default=timezone.now)
+    line = models.JSONField()
     document = models.JSONField()
 
     class Meta:

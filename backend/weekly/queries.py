@@ -10,9 +10,10 @@ from backend.weekly.models import WeeklyReport
 from backend.weekly.report import Report
 
 
-def newest_report(organisation: Organisation) -> WeeklyReport | None:
-    """The one of the last week. One statement."""
-    return WeeklyReport.objects.filter(organisation=organisation).order_by("-week").first()
+def newest_week(organisation: Organisation) -> date | None:
+    """The last week of which there is a report. One statement."""
+    found = WeeklyReport.objects.filter(organisation=organisation).order_by("-week")
+    return found.values_list("week", flat=True).first()
 
 
 def report_of(organisation: Organisation, week: date) -> WeeklyReport | None:
@@ -21,8 +22,8 @@ def report_of(organisation: Organisation, week: date) -> WeeklyReport | None:
 
 
 def reports(organisation: Organisation, *, before: date | None = None, limit: int) -> Sequence[WeeklyReport]:
-    """The newest first, of weeks before one. One statement."""
-    found = WeeklyReport.objects.filter(organisation=organisation)
+    """The newest first, of weeks before one, without their documents, which are long. One statement."""
+    found = WeeklyReport.objects.filter(organisation=organisation).defer("document")
     return list((found if before is None else found.filter(week__lt=before)).order_by("-week")[:limit])
 
 

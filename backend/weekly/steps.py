@@ -1,6 +1,7 @@
 """Reports of the week that is over, written and told once. Any number of processes may do it."""
 
 import logging
+from dataclasses import asdict
 from datetime import date, datetime, timedelta
 
 from django.db import transaction
@@ -18,7 +19,7 @@ from backend.runs.queries.rollups import is_rolled_up
 from backend.weekly.collecting import collect
 from backend.weekly.models import WeeklyReport
 from backend.weekly.report import WEEK, Report, begin_of, last_week
-from backend.weekly.wording import message_of
+from backend.weekly.wording import line_of, message_of
 
 log = logging.getLogger(__name__)
 
@@ -55,14 +56,23 @@ def forget(before: date) -> None:
     WeeklyReport.objects.filter(pk__in=list(old[:FORGET_AT_ONCE])).delete()
 
 
+def keep(organisation: Organisation, report: Report, now: datetime) -> WeeklyReport:
+    """The report as it is read for years."""
+    return WeeklyReport.objects.create(
+        organisation=organisation,
+        week=report.week,
+        written_at=now,
+        line=asdict(line_of(report)),
+        document=report.to_json(),
+    )
+
+
 @transaction.atomic
 def _written(organisation: Organisation, report: Report, now: datetime) -> WeeklyReport | None:
     hold(organisation)
     if WeeklyReport.objects.filter(organisation=organisation, week=report.week).exists():
         return None
-    row = WeeklyReport.objects.create(
-        organisation=organisation, week=report.week, written_at=now, document=report.to_json()
-    )
+    row = keep(organisation, report, now)
     wanting = Channel.objects.filter(organisation=organisation, enabled=True, weekly=True)
     if wanting.exists():
         message = message_of(report, row.public_id)

@@ -1,6 +1,7 @@
 """What channels are told of a week. Pure."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
@@ -53,6 +54,28 @@ def _sentences(report: Report, room: int) -> Iterator[str]:
 def day(report: Report) -> str:
     """`23 Nov 2026`."""
     return f"{report.week.day} {report.week:%b %Y}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A week in a list: how many sites were down, became slower and faster, and how many alerts there were."""
+
+    headline: str
+    down: int
+    slower: int
+    faster: int
+    alerts: int
+
+
+def line_of(report: Report) -> Line:
+    """What a list says of a week."""
+    return Line(
+        headline=headline(report),
+        down=sum(site.was_down for site in report.sites),
+        slower=sum(site.became_slower for site in report.sites),
+        faster=sum(site.became_faster for site in report.sites),
+        alerts=report.alert_count,
+    )
 
 
 def headline(report: Report) -> str:

@@ -15,7 +15,6 @@ from backend.api.v1.shapes import Ms, Out, Page
 from backend.weekly.models import WeeklyReport as Row
 from backend.weekly.queries import report_of, reports
 from backend.weekly.report import Report, SiteWeek
-from backend.weekly.wording import headline
 
 router = Router(tags=["Weekly reports"])
 
@@ -98,16 +97,7 @@ def get_weekly_report(request: ApiRequest, week: date) -> WeeklyReport:
 
 
 def _line(row: Row) -> WeekLine:
-    report = Report.from_json(row.document)
-    return WeekLine(
-        week=row.week,
-        written_at=row.written_at,
-        headline=headline(report),
-        down=sum(site.was_down for site in report.sites),
-        slower=sum(site.became_slower for site in report.sites),
-        faster=sum(site.became_faster for site in report.sites),
-        alerts=report.alert_count,
-    )
+    return WeekLine(week=row.week, written_at=row.written_at, **row.line)
 
 
 def _site(site: SiteWeek) -> SiteInWeek:

@@ -13,8 +13,8 @@ from backend.cast import Member
 from backend.sites.models import Site
 from backend.web.tests.test_findings import words
 from backend.weekly.models import WeeklyReport
-from backend.weekly.report import WEEK
-from backend.weekly.steps import step
+from backend.weekly.report import WEEK, Report
+from backend.weekly.steps import keep, step
 from backend.weekly.tests.world import BEFORE, MORNING, THIS, incident, outage, weekly_world, weeks
 
 pytestmark = pytest.mark.django_db
@@ -77,11 +77,7 @@ def test_a_week_in_which_nothing_happened_says_so(world: World, client: Client) 
 def test_weeks_lead_to_those_beside_them(world: World, client: Client) -> None:
     step(MORNING)
     step(MORNING + WEEK + timedelta(days=1))
-    WeeklyReport.objects.create(
-        organisation=world.fleet.organisation,
-        week=BEFORE,
-        document={"week": str(BEFORE), "sites": [], "alerts": [], "alert_count": 0},
-    )
+    keep(world.fleet.organisation, Report(week=BEFORE, sites=(), alerts=(), alert_count=0), MORNING)
 
     assert ("Week before" in page(client, BEFORE), "Week after" in page(client, BEFORE)) == (False, True)
     assert ("Week before" in page(client), "Week after" in page(client)) == (True, False)

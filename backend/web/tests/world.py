@@ -29,8 +29,8 @@ from backend.sites.models import Monitor, Site
 from backend.status.actions import Wanted, create_status_page
 from backend.status.announcing import Said, announce
 from backend.status.models import Announcement, AnnouncementStage, StatusPage
-from backend.weekly.models import WeeklyReport
 from backend.weekly.report import Report
+from backend.weekly.steps import keep
 from workers.measurement.messages import Outcome
 from workers.tests.measurement.imports import samples
 
@@ -76,7 +76,7 @@ def make_weekly_report(world: World) -> date:
     """Of a week without anything; its Monday."""
     week = date(2025, 11, 17)
     report = Report(week=week, sites=(), alerts=(), alert_count=0)
-    WeeklyReport.objects.create(organisation=world.member.organisation, week=week, document=report.to_json())
+    keep(world.member.organisation, report, NOW)
     return week
 
 

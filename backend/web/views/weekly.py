@@ -10,7 +10,7 @@ from backend.accounts.permissions import Permission
 from backend.web import weekly_page
 from backend.web.access import MemberRequest, needs
 from backend.web.pagination import part_of
-from backend.weekly.queries import newest_report, report_of, still_there, weeks_beside
+from backend.weekly.queries import newest_week, report_of, still_there, weeks_beside
 from backend.weekly.report import Report
 from backend.weekly.wording import day, headline
 
@@ -21,10 +21,10 @@ SITES_SHOWN = 100
 @needs(Permission.READ)
 def newest(request: MemberRequest) -> HttpResponse:
     """The last week that is over."""
-    row = newest_report(request.organisation)
-    if row is None:
+    week = newest_week(request.organisation)
+    if week is None:
         return render(request, "weekly/none.html", {"section": "sites"})
-    return redirect("web:week", row.week)
+    return redirect("web:week", week)
 
 
 @require_safe

@@ -22,6 +22,7 @@ class Migration(migrations.Migration):
                 ("public_id", models.UUIDField(default=uuid.uuid4, editable=False, unique=True)),
                 ("week", models.DateField()),
                 ("written_at", models.DateTimeField(default=django.utils.timezone.now)),
+                ("line", models.JSONField()),
                 ("document", models.JSONField()),
                 (
                     "organisation",

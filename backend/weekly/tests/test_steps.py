@@ -151,8 +151,10 @@ def test_after_a_pause_only_the_last_week_is_written(world: World) -> None:
 
 
 def test_a_week_that_is_two_years_old_is_forgotten(world: World) -> None:
-    row = WeeklyReport.objects.create(organisation=world.fleet.organisation, week=THIS - 104 * WEEK, document={})
-    WeeklyReport.objects.create(organisation=world.fleet.organisation, week=THIS - 103 * WEEK, document={})
+    row = WeeklyReport.objects.create(
+        organisation=world.fleet.organisation, week=THIS - 104 * WEEK, line={}, document={}
+    )
+    WeeklyReport.objects.create(organisation=world.fleet.organisation, week=THIS - 103 * WEEK, line={}, document={})
 
     forget(row.week + WEEK)
     assert WeeklyReport.objects.count() == 1

@@ -30,8 +30,8 @@ from backend.sites.models import Deploy, Host, HostRole
 from backend.status.actions import Wanted, create_status_page
 from backend.status.announcing import Said, announce
 from backend.status.models import AnnouncementStage, StatusPage
-from backend.weekly.models import WeeklyReport
 from backend.weekly.report import Report
+from backend.weekly.steps import keep
 
 Body = dict[str, Any]
 
@@ -194,7 +194,7 @@ def _announcement(world: World) -> UUID:
 def _week(world: World) -> date:
     week = date(2025, 11, 17)
     report = Report(week=week, sites=(), alerts=(), alert_count=0)
-    WeeklyReport.objects.create(organisation=world.site.organisation, week=week, document=report.to_json())
+    keep(world.site.organisation, report, NOW)
     return week
 
 
