@@ -1,7 +1,7 @@
 """What every rule of pages is given: one load under judgement, whose hosts are whose, and the way to its paints."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -62,6 +62,11 @@ class PageCase:
     @cached_property
     def _pauses(self) -> dict[int, tuple[Pause, ...]]:
         return idle_pauses(self.page.waterfall)
+
+    @cached_property
+    def paused(self) -> Mapping[int | None, tuple[Pause, ...]]:
+        """By the number of each connection, where anybody looked, when nothing came over it."""
+        return {one.number: one.pauses for one in self.page.waterfall.connections if one.pauses is not None}
 
     def pauses_of(self, row: Request) -> tuple[Pause, ...]:
         """When nothing came over its connection, nor over another one."""

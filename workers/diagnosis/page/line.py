@@ -7,13 +7,16 @@ modelled as one that all share equally (processor sharing).
 
 import heapq
 import math
-from collections import deque
+from bisect import bisect_right, insort
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from types import MappingProxyType
 
 from workers.diagnosis.page.instants import CLOCKS_US
 from workers.diagnosis.page.pauses import flow_rate
+from workers.diagnosis.page.spans import overlaps
 from workers.diagnosis.probe.slow_start import further_flights, line_rate
 from workers.measurement.connection import Pause
 from workers.measurement.timing import Span
@@ -31,14 +34,19 @@ _PART = 0.25
 _ALIKE = 0.1
 # Connections of these protocols carry many answers, in the order that the server likes: mostly the urgent ones first.
 _MULTIPLEXED = frozenset({"h2", "h3"})
+# A record can be read when it is whole, at once then, however slowly it came (RFC 8446, 5.1).
+RECORD_BYTES = 2**14
+_NOBODY_LOOKED: Mapping[int | None, Sequence[Pause]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """Bytes that came over the line, from the first one on."""
+    """Bytes that came over the line, from the first one on that could be read. Of these `held_bytes` may have come
+    before, held back until a record was whole (RFC 8446, 5.1)."""
 
     span: Span
     size_bytes: int
+    held_bytes: int = 0
 
     def bytes_in(self, span: Span) -> float:
         overlap_us = min(self.span.end_us, span.end_us) - max(self.span.start_us, span.start_us)
@@ -59,14 +67,19 @@ def sooner_us(row: Request, rows: Iterable[Request], first_byte_sooner_us: int) 
 
 
 def sooner_by_fewer_us(
-    row: Request, rows: Iterable[Request], fewer: Mapping[int, int], trip_us: int, pauses: Sequence[Pause] = ()
+    row: Request,
+    rows: Iterable[Request],
+    fewer: Mapping[int, int],
+    trip_us: int,
+    pauses: Sequence[Pause] = (),
+    paused: Mapping[int | None, Sequence[Pause]] = _NOBODY_LOOKED,
 ) -> int:
     """By how much sooner the last byte of a row comes if so many bytes fewer come of each of `rows`, by number, in
     round trips of `trip_us`: nothing where those that came together left the line idle at times. The first byte comes
     as late as it did, what it waited for not being known, but where it waited for its turn. `pauses` are those of the
-    row's connection in which the line was idle."""
+    row's connection in which the line was idle, `paused` all of each connection where anybody looked."""
     rows = tuple(rows)
-    loads = _in_turn(rows, trip_us)
+    loads = _in_turn(rows, trip_us, paused)
     own = loads.get(row.number)
     if own is None:
         return 0
@@ -115,28 +128,46 @@ def _smaller(load: Load, fewer: int) -> Load:
     return replace(load, size_bytes=max(1, load.size_bytes - fewer))
 
 
-def _in_turn(rows: Iterable[Request], trip_us: int) -> dict[int, Load]:
-    """By number. One that came directly behind the last of the others on its connection, and was due before that had
-    come, was waiting for its turn: it might have come since it was due."""
+def _in_turn(rows: Iterable[Request], trip_us: int, paused: Mapping[int | None, Sequence[Pause]]) -> dict[int, Load]:
+    """By number. One that was due before the last that had come ahead of it over its connection was waiting for its
+    turn, and might have come since it was due: where it came directly behind that, or no pause was seen between."""
     loads: dict[int, Load] = {}
-    last: dict[int | None, Load] = {}
+    ended: dict[int | None, list[tuple[int, int]]] = defaultdict(list)
     found = [(row, load) for row in rows if (load := load_of(row))]
     for row, load in sorted(found, key=lambda one: one[1].span.start_us):
-        before, due_us = last.get(row.connection) if row.protocol in _MULTIPLEXED else None, _due_us(row, trip_us)
-        if before is not None and due_us <= before.span.end_us and _is_directly_behind(load, before):
-            load = begun(load, min(load.span.start_us, max(due_us, before.span.start_us)))
+        since_us = load.span.start_us
+        before = _last_before(ended[row.connection], since_us) if row.protocol in _MULTIPLEXED else None
+        pauses = paused.get(row.connection)
+        if before is not None and (due_us := _due_us(row, trip_us)) <= before.end_us:
+            since_us = min(since_us, _since_us(load, before, due_us, pauses))
+        # Where nobody saw the bytes themselves, one that came at once came as quickly as it seems. QUIC has no records.
+        is_held = since_us == load.span.start_us and pauses is not None
+        load = replace(begun(load, since_us), held_bytes=min(load.size_bytes, RECORD_BYTES) if is_held else 0)
         loads[row.number] = load
-        if before is None or load.span.end_us > before.span.end_us:
-            last[row.connection] = load
+        insort(ended[row.connection], (load.span.end_us, load.span.start_us))
     return loads
+
+
+def _last_before(ended: Sequence[tuple[int, int]], at_us: int) -> Span | None:
+    """Of those that came over a connection, by their ends and beginnings, the last one that had come at an instant."""
+    place = bisect_right(ended, (at_us + CLOCKS_US, at_us + CLOCKS_US))
+    return Span(start_us=ended[place - 1][1], end_us=ended[place - 1][0]) if place else None
+
+
+def _since_us(load: Load, before: Span, due_us: int, pauses: Sequence[Pause] | None) -> int:
+    """Since when one may have come that was due before another had come: what is read between the two is its own, of
+    the record that ends as it begins. `pauses` are those of its connection."""
+    first_us, shared_us = load.span.start_us, max(due_us, before.start_us)
+    if first_us - before.end_us <= CLOCKS_US:
+        return shared_us
+    if pauses is None:
+        return first_us
+    between = Span(start_us=before.end_us, end_us=first_us)
+    return max((pause.span.end_us for pause in pauses if overlaps(pause.span, between)), default=shared_us)
 
 
 def _due_us(row: Request, trip_us: int) -> int:
     return trip_us + (row.timing.start_us if row.timing.send is None else row.timing.send.end_us)
-
-
-def _is_directly_behind(load: Load, before: Load) -> bool:
-    return abs(load.span.start_us - before.span.end_us) <= CLOCKS_US
 
 
 def _together(own: Load, loads: Mapping[int, Load]) -> dict[int, Load]:
@@ -173,9 +204,13 @@ def busy_rate(loads: Iterable[Load]) -> float:
 
 def _quick_rate(loads: Collection[Load]) -> float:
     """What the quickest came at, as far as they are no small part: a few bytes come at any rate."""
-    rates = sorted(((load.size_bytes / load.span.duration_us, load.size_bytes) for load in loads), reverse=True)
+    rates = sorted(((_rate_of(load), load.size_bytes) for load in loads), reverse=True)
     part, sums = _PART * sum(load.size_bytes for load in loads), accumulate(size_bytes for _, size_bytes in rates)
     return next(rate for (rate, _), so_far in zip(rates, sums, strict=True) if so_far >= part)
+
+
+def _rate_of(load: Load) -> float:
+    return (load.size_bytes - load.held_bytes) / load.span.duration_us
 
 
 def _came(loads: Mapping[int, Load], span: Span, rate: float) -> dict[int, float]:

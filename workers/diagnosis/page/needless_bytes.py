@@ -6,7 +6,7 @@ from functools import cache
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page.case import MEDIUM_US, PageCase, header, told
-from workers.diagnosis.page.line import load_of, sooner_by_fewer_us
+from workers.diagnosis.page.line import RECORD_BYTES, load_of, sooner_by_fewer_us
 from workers.diagnosis.page.pauses import flow_rate
 from workers.diagnosis.page.queue import Queues
 from workers.diagnosis.page.rendering import FILES_NAMED, named
@@ -26,9 +26,7 @@ MIN_UNKNOWN_BYTES = 50_000
 PIXELS_PER_CSS = 2
 MAX_NEEDED = 0.5
 MIN_PICTURE_BYTES = 20_000
-# A record can be read when it is whole, at once then, however slowly it came (RFC 8446, 5.1): what came with the first
-# says nothing of how quick a line is, and answers of little more say little.
-_RECORD_BYTES = 2**14
+# What came with the first record says nothing of how quick a line is, and answers of little more say little.
 _MIN_RATE_BYTES = 2 * FIRST_FLIGHT_BYTES
 # Beside text/*, and what ends with +xml or +json.
 TEXTS = frozenset(
@@ -147,7 +145,7 @@ def _best_rate(case: PageCase, row: Request) -> float:
     """Bytes in a microsecond of the quickest large answer over the row's connection."""
     loads = (load for one in case.rows if case.are_together(one, row) and (load := load_of(one)))
     rates = [
-        (load.size_bytes - _RECORD_BYTES) / load.span.duration_us for load in loads if load.size_bytes > _MIN_RATE_BYTES
+        (load.size_bytes - RECORD_BYTES) / load.span.duration_us for load in loads if load.size_bytes > _MIN_RATE_BYTES
     ]
     return max(rates, default=0.0)
 
@@ -161,7 +159,7 @@ def _sooner_us(case: PageCase, row: Request, gained: Mapping[int, int | None]) -
     stood still, as its server had no more of it, brought before that comes no later for its bytes."""
     fewer = {number: saved for number, saved in gained.items() if saved}
     beside = case.rows_by_host[host_of(row.url)]
-    by_all_us = sooner_by_fewer_us(row, beside, fewer, case.trip_us(row), case.pauses_of(row))
+    by_all_us = sooner_by_fewer_us(row, beside, fewer, case.trip_us(row), case.pauses_of(row), case.paused)
     gained_us = max(download_gain_us(case, row, fewer.get(row.number, 0)), by_all_us)
     came_on_us = case.page.came_on_us if row.number == case.page.document else None
     return gained_us if came_on_us is None else min(gained_us, max(0, (row.timing.end_us or 0) - came_on_us))

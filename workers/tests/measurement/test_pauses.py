@@ -6,12 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.netlog.pauses import MAX_PAUSES, pauses_of
+from workers.measurement.compute.netlog.pauses import MAX_PAUSES, Answer, pauses_of
 from workers.measurement.compute.page.page import compute_page
 from workers.tests.measurement.recorded import page_of
 from workers.tests.shapes import golden
 
 instants = st.integers(0, 3_000)
+
+
+def alone(*answers: tuple[int, int]) -> list[Answer]:
+    """Answers by their first and last byte, each of which could not have come sooner."""
+    return [(first_ms, first_ms, ended_ms) for first_ms, ended_ms in answers]
 
 
 def packets(*flights: tuple[int, int], every_ms: int = 5) -> list[int]:
@@ -20,20 +25,20 @@ def packets(*flights: tuple[int, int], every_ms: int = 5) -> list[int]:
 
 
 def test_a_full_window_is_a_pause_and_what_lies_between_its_packets_is_none() -> None:
-    assert pauses_of(packets((100, 10), (220, 20)), [(100, 315)]) == ((145, 220),)
+    assert pauses_of(packets((100, 10), (220, 20)), alone((100, 315))) == ((145, 220),)
 
 
 @pytest.mark.parametrize(("gap_ms", "is_pause"), [(39, False), (40, True)])
 def test_what_a_narrow_line_takes_for_three_packets_is_no_pause(gap_ms: int, is_pause: bool) -> None:
     """Another connection's may have come between."""
     reads = packets((100, 10), (190 + gap_ms, 10), every_ms=10)
-    assert bool(pauses_of(reads, [(100, 500)])) is is_pause
+    assert bool(pauses_of(reads, alone((100, 500)))) is is_pause
 
 
 @pytest.mark.parametrize(("gap_ms", "is_pause"), [(4, False), (5, True)])
 def test_a_few_milliseconds_may_be_the_browsers_own(gap_ms: int, is_pause: bool) -> None:
     reads = packets((100, 10), (109 + gap_ms, 10), every_ms=1)
-    assert bool(pauses_of(reads, [(100, 500)])) is is_pause
+    assert bool(pauses_of(reads, alone((100, 500)))) is is_pause
 
 
 @pytest.mark.parametrize(
@@ -47,29 +52,40 @@ def test_packets_that_a_loss_held_back_come_at_once_behind_a_pause(capture: str,
 
 def test_what_passes_before_an_answer_and_between_two_is_no_pause() -> None:
     reads = packets((50, 1), (200, 10), (400, 10))
-    assert pauses_of(reads, [(200, 250), (400, 450)]) == ()
-    assert pauses_of(reads, [(200, 450)]) == ((245, 400),)
+    assert pauses_of(reads, alone((200, 250), (400, 450))) == ()
+    assert pauses_of(reads, alone((200, 450))) == ((245, 400),)
+
+
+def test_between_an_answer_and_one_that_was_due_behind_it_is_a_pause() -> None:
+    """Its record could not be read before 400, and its server sent nothing of it for a while."""
+    reads = packets((100, 10), (300, 10), (350, 10))
+    assert pauses_of(reads, [(100, 100, 145), (120, 395, 400)]) == ((145, 300),)
+    assert pauses_of(reads, [(100, 100, 145), (146, 395, 400)]) == ()
+
+
+def test_what_comes_packet_by_packet_behind_an_answer_is_no_pause() -> None:
+    assert pauses_of(packets((100, 60)), [(100, 100, 145), (120, 395, 400)]) == ()
 
 
 def test_of_answers_that_come_together_one_on_its_way_is_enough() -> None:
     reads = packets((100, 10), (300, 10))
-    assert pauses_of(reads, [(300, 345), (100, 200), (150, 320)]) == ((145, 300),)
+    assert pauses_of(reads, alone((300, 345), (100, 200), (150, 320))) == ((145, 300),)
 
 
 def test_a_head_may_be_told_a_tick_after_it_was_read() -> None:
     reads = [100, *packets((190, 8))]
-    assert pauses_of(reads, [(101, 230)]) == ((100, 190),)
-    assert pauses_of(reads, [(102, 230)]) == ()
+    assert pauses_of(reads, alone((101, 230))) == ((100, 190),)
+    assert pauses_of(reads, alone((102, 230))) == ()
 
 
 def test_nothing_was_awaited_and_nothing_came() -> None:
-    assert pauses_of([], [(0, 100)]) == pauses_of([1, 90], []) == pauses_of([5], [(0, 100)]) == ()
+    assert pauses_of([], alone((0, 100))) == pauses_of([1, 90], alone()) == pauses_of([5], alone((0, 100))) == ()
 
 
 @given(st.sets(instants, max_size=300), st.lists(st.tuples(instants, st.integers(0, 800)), max_size=20))
 def test_pauses_are_gaps_in_order_and_never_too_many(reads: set[int], lengths: list[tuple[int, int]]) -> None:
     answers = [(first_ms, first_ms + length_ms) for first_ms, length_ms in lengths]
-    found = pauses_of(reads, answers)
+    found = pauses_of(reads, alone(*answers))
     assert len(found) <= MAX_PAUSES
     assert set(found) <= set(pairwise(sorted(reads)))
     assert all(earlier[1] <= later[0] for earlier, later in pairwise(found))

@@ -83,6 +83,14 @@ def _asked_again(size_bytes: int, policy: str, *seen: Callable[[PageMeasurement]
     return Pair(id=FindingId.PAGE_UNCACHED, faulty=asked, repaired=kept, rtt_ms=80, paint_us=second_paint_us, seen=seen)
 
 
+def _texts(count: int, size_bytes: int) -> PageSite:
+    """So many style sheets of words that compression halves."""
+    links = "".join(f"<link rel=stylesheet href={number}.css>" for number in range(count))
+    texts = (_WORDS[number * size_bytes :][:size_bytes] for number in range(count))
+    sheets = {f"{number}.css": f"p {{ color: #222 }} /* {text} */".encode() for number, text in enumerate(texts)}
+    return PageSite(files={"index.html": page(links), **sheets})
+
+
 def _picture_from(host: str) -> bytes:
     return page("<link rel=stylesheet href=a.css>", f"{_TEXT}<img src=//{host}/hero.png width=640 height=400>")
 
@@ -156,6 +164,13 @@ PAIRS = {
         repaired=_LONG,
         rtt_ms=80,
         rate_kbit_s=16_000,
+    ),
+    "texts of a record each on a narrow line": Pair(
+        id=FindingId.PAGE_UNCOMPRESSED,
+        faulty=_texts(12, 13_500),
+        repaired=replace(_texts(12, 13_500), gzip=True),
+        rtt_ms=80,
+        rate_kbit_s=1_600,
     ),
     "the largest picture on a host of its own": Pair(
         id=FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX,

@@ -10,6 +10,8 @@ from itertools import pairwise
 from workers.measurement.compute.netlog.log import NetworkLog
 from workers.measurement.compute.netlog.nouns import TICK_MS, NetHop, Wait, length_of
 
+# When an answer might have begun to come, its first byte and its last.
+Answer = tuple[int, int, int]
 MAX_PAUSES = 200
 # Shorter ones may be the browser's, which had other things to do than to read.
 _LEAST_MS = 5
@@ -20,21 +22,29 @@ _PACKETS, _QUARTER = 4, 4
 
 def note_pauses(log: NetworkLog, hops: Iterable[NetHop]) -> None:
     """Sets `pauses` of the connections over which answers came, once hops lead to them."""
-    answers: dict[int, list[Wait]] = defaultdict(list)
+    answers: dict[int, list[Answer]] = defaultdict(list)
     for hop in hops:
         first_ms = log.first_byte_of(hop)
         if hop.link is not None and first_ms is not None and hop.ended_ms is not None:
-            answers[hop.link].append((first_ms, hop.ended_ms))
-    for link, waits in answers.items():
+            answers[hop.link].append((_due_ms(log, hop, first_ms), first_ms, hop.ended_ms))
+    for link, awaited in answers.items():
         socket = log.sockets.get(link)
         if socket is not None and socket.reads:
-            socket.pauses = tuple((pause, _behind(pause, socket.reads)) for pause in pauses_of(socket.reads, waits))
+            socket.pauses = tuple((pause, _behind(pause, socket.reads)) for pause in pauses_of(socket.reads, awaited))
 
 
-def pauses_of(reads_ms: Iterable[int], answers: Iterable[Wait]) -> tuple[Wait, ...]:
+def _due_ms(log: NetworkLog, hop: NetHop, first_ms: int) -> int:
+    """When the first of an answer might have come: a round trip after it was asked for, where that is known."""
+    socket = None if hop.link is None else log.sockets.get(hop.link)
+    connect = None if socket is None else socket.connect.whole
+    return first_ms if connect is None or hop.sent_ms is None else min(first_ms, hop.sent_ms + length_of(connect))
+
+
+def pauses_of(reads_ms: Iterable[int], answers: Iterable[Answer]) -> tuple[Wait, ...]:
     """The longest `MAX_PAUSES` in order of time, each from the last of what came before it to the first behind it.
 
-    `reads_ms` are the ticks in which something came; `answers` from the first byte of each answer to its last.
+    `reads_ms` are the ticks in which something came; `answers` when each might have begun to come, and its first and
+    last byte.
     """
     coming = _merged(answers)
     begins = [begin_ms for begin_ms, _ in coming]
@@ -57,12 +67,13 @@ def _behind(pause: Wait, reads: Mapping[int, int]) -> int:
     return reads[pause[1]] + reads.get(pause[1] + TICK_MS, 0)
 
 
-def _merged(answers: Iterable[Wait]) -> list[Wait]:
-    """The stretches in which any was on its way. The head is read a tick before it is told at most."""
+def _merged(answers: Iterable[Answer]) -> list[Wait]:
+    """The stretches in which any was on its way. The head is read a tick before it is told at most. One that might have
+    come before another had come was on its way behind that: what is read of it before it can be told is its own."""
     merged: list[Wait] = []
-    for first_ms, ended_ms in sorted(answers):
+    for due_ms, first_ms, ended_ms in sorted(answers, key=lambda answer: answer[1]):
         begin_ms = first_ms - TICK_MS
-        if merged and begin_ms <= merged[-1][1]:
+        if merged and min(due_ms, begin_ms) <= merged[-1][1]:
             merged[-1] = merged[-1][0], max(merged[-1][1], ended_ms)
         else:
             merged.append((begin_ms, ended_ms))
