@@ -252,18 +252,6 @@ def test_more_than_five_at_once_are_one_message_for_people_and_each_for_programs
     assert list(states) == ["delivered", *["digested"] * 7]
 
 
-def test_a_report_of_a_week_leaves_alone_however_many_alerts_wait(outbox: Outbox, there: StandIn) -> None:
-    channel = outbox.channel(there.url)
-    outbox.tell(channel, title="Week of 23 Nov 2026", event=Event.WEEKLY)
-    for number in range(7):
-        outbox.tell(channel, title=f"site {number} is down")
-    outbox.tell(channel, title="Week of 30 Nov 2026", event=Event.WEEKLY)
-
-    outbox.steps(4)
-
-    assert [call.header for call in there.calls] == ["Week of 23 Nov 2026", "7 alerts at once", "Week of 30 Nov 2026"]
-
-
 def test_five_in_a_minute_are_told_singly_and_the_rest_collected_until_it_is_over(
     outbox: Outbox, there: StandIn
 ) -> None:

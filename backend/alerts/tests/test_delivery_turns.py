@@ -34,6 +34,20 @@ def test_many_channels_that_are_away_with_more_to_say_keep_no_other_from_its_tur
     assert [call.header for call in there.calls] == ["down"]
 
 
+def test_a_report_of_a_week_leaves_alone_however_many_alerts_wait(alice: Member) -> None:
+    outbox = Outbox(alice)
+    with StandIn() as there:
+        channel = outbox.channel(there.url)
+        outbox.tell(channel, title="Week of 23 Nov 2026", event=Event.WEEKLY)
+        for number in range(7):
+            outbox.tell(channel, title=f"site {number} is down")
+        outbox.tell(channel, title="Week of 30 Nov 2026", event=Event.WEEKLY)
+
+        outbox.steps(4)
+
+    assert [call.header for call in there.calls] == ["Week of 23 Nov 2026", "7 alerts at once", "Week of 30 Nov 2026"]
+
+
 def _wait_for_hours(outbox: Outbox, channel: Channel) -> None:
     """Its first message is tried again in three hours, and a second one waits behind it."""
     about = outbox.tell(channel)

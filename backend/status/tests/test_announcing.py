@@ -1,6 +1,6 @@
 """What people tell the visitors of a status page."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 import time_machine
@@ -42,8 +42,8 @@ def made(page: StatusPage, title: str = "Orders cannot be paid", said: Said = LO
     return announce(actor=None, page=page, title=title, said=said)
 
 
-def seen(now: object = None) -> tuple[PublicAnnouncement, ...]:
-    found = public_page("acme", now=now or NOW + HOUR)  # type: ignore[arg-type]  # of a test's own making
+def seen(now: datetime = NOW + HOUR) -> tuple[PublicAnnouncement, ...]:
+    found = public_page("acme", now=now)
     assert found is not None
     return found.announcements
 
