@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from workers.diagnosis.page.case import PageCase
 from workers.diagnosis.page.hosts import ONE_AT_A_TIME
-from workers.diagnosis.page.line import Load, load_of
+from workers.diagnosis.page.line import RECORD_BYTES, Load, load_of
 from workers.diagnosis.page.spans import covered_us, overlaps, within
+from workers.diagnosis.probe.flights import USUAL_MSS_BYTES
 from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES, further_flights
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request, ResourceType
@@ -25,9 +26,13 @@ def spare_us(case: PageCase, row: Request, asked: Request, sooner_us: int) -> in
     own = _begun(case, row)
     if own is None:
         return sooner_us
-    span = _ahead(own, sooner_us)
-    others = [load for one in case.rows if _is_needed(case, one, row, asked) and (load := _beside(case, one, row))]
-    return max(0, sooner_us - _busy_us(others, span, own.size_bytes / own.span.duration_us))
+    span, rate = _ahead(own, sooner_us), own.size_bytes / own.span.duration_us
+    needed = [one for one in case.rows if _is_needed(case, one, row, asked)]
+    if _fills_line(case, row, own):
+        loads = [load for one in needed if (load := _on_line(case, one, row, rate))]
+        return max(0, sooner_us - _covered_us(loads, span, rate, case.trip_us(row)))
+    loads = [load for one in needed if (load := _beside(case, one, row))]
+    return max(0, sooner_us - _busy_us(loads, span, rate))
 
 
 def line_spare_us(case: PageCase, sooner: Mapping[int, int]) -> dict[int, int]:
@@ -61,9 +66,24 @@ def _beside(case: PageCase, one: Request, row: Request) -> Load | None:
     """What comes over the file's own connection, and what filled the line over another: it took far longer than its
     window needed to grow."""
     load = _begun(case, one)
-    if load is None or (case.are_together(one, row) and one.protocol not in ONE_AT_A_TIME):
-        return load
-    return load if _fills_line(case, one, load) else None
+    return load if load is None or _shares_window(case, one, row) or _fills_line(case, one, load) else None
+
+
+def _shares_window(case: PageCase, one: Request, row: Request) -> bool:
+    return case.are_together(one, row) and one.protocol not in ONE_AT_A_TIME
+
+
+def _on_line(case: PageCase, one: Request, row: Request, rate: float) -> Load | None:
+    """The same through a line of so many bytes in a microsecond, which all that is larger than a packet needs: with
+    the record that came before its first byte could be read, and a round trip for its window."""
+    load, wait, trip = load_of(one), one.timing.wait, case.trip_us(one)
+    if load is None or wait is None or not _shares_window(case, one, row):
+        return _beside(case, one, row)
+    if load.size_bytes <= USUAL_MSS_BYTES:
+        return None
+    record_us = round(min(load.size_bytes, RECORD_BYTES) / rate)
+    before_us = max(0, min(wait.duration_us - trip, trip + record_us))
+    return replace(load, span=Span(start_us=load.span.start_us - before_us, end_us=load.span.end_us))
 
 
 def _fills_line(case: PageCase, row: Request, load: Load) -> bool:
@@ -85,15 +105,18 @@ def _flows(case: PageCase, row: Request, load: Load, trip: int) -> bool:
 
 
 def _busy_us(loads: Sequence[Load], span: Span, rate: float) -> int:
+    """The same, but for a first flight, which is in nothing's way."""
+    size_bytes = sum(load.bytes_in(span) for load in loads if overlaps(load.span, span))
+    return 0 if size_bytes <= FIRST_FLIGHT_BYTES else _covered_us(loads, span, rate)
+
+
+def _covered_us(loads: Sequence[Load], span: Span, rate: float, idle_us: int = 0) -> int:
     """How long of a span these kept a connection of a rate busy: from the first to the last byte of those that came
-    about as fast, for their bytes alone of others, as of what a server makes slowly. A first flight is in nothing's
-    way."""
+    about as fast, but for so long, for their bytes alone of others, as of what a server makes slowly."""
     inside = [load for load in loads if overlaps(load.span, span)]
     size_bytes = sum(load.bytes_in(span) for load in inside)
-    if size_bytes <= FIRST_FLIGHT_BYTES:
-        return 0
     whole_us = covered_us(within(load.span, span) for load in inside)
-    return whole_us if size_bytes >= _FULL * rate * whole_us else round(size_bytes / rate)
+    return whole_us if size_bytes >= _FULL * rate * (whole_us - idle_us) else round(size_bytes / rate)
 
 
 def _begun(case: PageCase, row: Request) -> Load | None:

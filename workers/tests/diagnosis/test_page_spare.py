@@ -13,7 +13,7 @@ from workers.measurement.connection import Pause
 from workers.measurement.finding import FindingId
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.timing import Timing
-from workers.measurement.waterfall import Request, ResourceType
+from workers.measurement.waterfall import Request, ResourceType, Waterfall
 from workers.tests.builders import build_connection, pause, span
 from workers.tests.diagnosis.page_sketch import MAIN, row, sketch, told
 
@@ -108,6 +108,44 @@ def test_a_script_that_names_the_picture_is_not_needed_by_a_page_that_does_so() 
     assert found is not None
     assert needed is not None
     assert (found.saving_us or 0) > (needed.saving_us or 0) + 100_000
+
+
+NARROW = {
+    "one of a record": ((13_231, 346, 501, 502),),
+    "one of two records": ((27_249, 347, 544, 595),),
+    "three of a record": ((13_231, 347, 501, 502), (13_231, 352, 602, 603), (13_231, 353, 665, 666)),
+    "one of four records": ((60_285, 348, 543, 766),),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "at_ms", "gained_ms"),
+    [
+        ("one of a record", 505, 64),
+        ("one of two records", 598, 84),
+        ("three of a record", 669, 80),
+        ("one of four records", 770, 84),
+    ],
+)
+def test_what_a_narrow_line_brings_of_style_sheets_leaves_a_picture_no_room(
+    name: str, at_ms: int, gained_ms: int
+) -> None:
+    """Measured at 80 ms through 1600 kbit/s, by preloading it: told were 159, 118, 316 and 117 ms."""
+    sheets = [
+        coming(number, ResourceType.STYLESHEET, (asked, first, end), size, path=f"{number}.css", render_blocking=True)
+        for number, (size, asked, first, end) in enumerate(NARROW[name], start=2)
+    ]
+    last_ms = NARROW[name][-1][3]
+    values = {"path": "hero.png", "initiator_url": sheets[-1].url, "body_bytes": 64_000}
+    picture = coming(9, ResourceType.IMAGE, (at_ms, at_ms + 168, at_ms + 418), 64_483, **values)
+    seen = page(*sheets, picture, fcp_ms=last_ms + 19, lcp_ms=at_ms + 435)
+    near = build_connection(
+        number=1, host=MAIN, dns=span(0, 90), connect=span(90, 170), tls=span(170, 252), rtt_us=80_000
+    )
+    document = coming(1, ResourceType.DOCUMENT, (253, 336, 337), 319, path="")
+    rows = (document, *seen.waterfall.requests[1:])
+    found = told(replace(seen, waterfall=Waterfall(requests=rows, connections=(near,))), LATE)
+    assert (found and found.saving_us) == pytest.approx(gained_ms * 1000, abs=30_000)
 
 
 def test_a_first_flight_is_in_nothings_way() -> None:

@@ -122,6 +122,15 @@ def _with_background(head: str) -> PageSite:
     return PageSite(files={"index.html": document, "a.css": shown, "hero.png": noise(400, 250)})
 
 
+def _behind_styles(head: str) -> PageSite:
+    """The last of three style sheets of a TLS record each names the largest picture."""
+    faulty = _texts(3, 13_000)
+    shown = b"#back { width: 640px; height: 400px; background: url(hero.png) }" + faulty.files["2.css"]
+    links = "".join(f"<link rel=stylesheet href={number}.css>" for number in range(3))
+    document = page(head + links, f"{_TEXT}<div id=back></div>")
+    return PageSite(files={**faulty.files, "index.html": document, "2.css": shown, "hero.png": _PICTURE})
+
+
 def _shown_small(hero: bytes) -> PageSite:
     """A picture in a place of 160 pixels, beside a style sheet of 14 kB."""
     document = page("<link rel=stylesheet href=a.css>", f"{_TEXT}<img src=hero.png width=160 height=100>")
@@ -198,6 +207,14 @@ PAIRS = {
         faulty=_with_background(""),
         repaired=_with_background(_PRELOADED),
         rtt_ms=150,
+        rate_kbit_s=1_600,
+        paint_us=largest_paint_us,
+    ),
+    "a background beside style sheets of a record each on a narrow line": Pair(
+        id=FindingId.PAGE_LCP_LATE,
+        faulty=_behind_styles(""),
+        repaired=_behind_styles(_PRELOADED),
+        rtt_ms=80,
         rate_kbit_s=1_600,
         paint_us=largest_paint_us,
     ),
