@@ -54,16 +54,14 @@ SELECT monitor_id, region_id, scheduled_for, run_id, outcome, failure_blame, mis
 WHERE {_OF} ORDER BY monitor_id, scheduled_for, attempt LIMIT %(limit)s
 """
 _HEARD_OF = f"""
-SELECT region_id, scheduled_for, interval_s, missed_reason IS NOT NULL FROM runs_run
+SELECT region_id, scheduled_for, interval_s, missed_reason FROM runs_run
 JOIN sites_monitor ON sites_monitor.id = monitor_id
-WHERE {_OF} AND (missed_reason IS NULL OR missed_reason = '{MissedReason.NO_AGENT}')
+WHERE {_OF} AND (missed_reason IS NULL OR missed_reason IN ('{MissedReason.NO_AGENT}', '{MissedReason.SERVICE_DOWN}'))
 ORDER BY region_id, scheduled_for LIMIT %(limit)s
 """
 _PAIRS = f"SELECT count(*) FROM runs_run WHERE {_OF} AND outcome = 'measured'"
 # What regions were shown, by their codes.
 _ByRegion = dict[str, list[Shown]]
-# What a slot was missed for when nobody could have measured it.
-_EXCUSES = (MissedReason.NO_AGENT, MissedReason.SERVICE_DOWN)
 # After so many intervals without a slot nothing was to be measured: a pause.
 _PAUSE = 3
 
@@ -154,7 +152,7 @@ def _silent(spec: RuleSpec, monitor: Monitor, slots: Sequence[Row], past: Past) 
     before_us: int | None = None
     for region_id, at, run_id, outcome, blame, missed, agent in slots:
         code, at_us = past.regions[region_id], to_us(at)
-        could[code] = missed not in _EXCUSES and not past.blind.covers(code, "", at_us)
+        could[code] = missed != MissedReason.NO_AGENT and not past.blind.covers(code, "", at_us)
         was_paused = before_us is None or at_us - before_us > _PAUSE * monitor.interval_s * 1_000_000
         for presence in judge.presences():
             if was_paused or missed == MissedReason.SERVICE_DOWN:
@@ -169,20 +167,26 @@ def silent_regions(spec: RuleSpec, past: Past) -> Tried:
     """When slots of a region were missed for want of agents, or it saw nothing, for longer than the rule waits. One
     statement.
 
-    A silence is at least as long as from the first such slot to the end of the last one's window.
+    A silence is at least as long as from the first such slot to the end of the last one's window. Whoever was down
+    meanwhile waits anew, as the watch over regions does, and has heard of nobody.
     """
     rows = fetch(_HEARD_OF, past.parameters())
     limit = timedelta(seconds=spec.params["silent_s"], microseconds=spec.delay_us)
     turns: list[Turn] = []
     for region_id, slots in groupby(rows, key=lambda row: row[0]):
         code = past.regions[region_id]
-        for is_silent, stretch in groupby(slots, key=lambda row: bool(row[3])):
-            missed = list(stretch)
-            if is_silent and max(window_end(row[1], row[2]) for row in missed) - missed[0][1] > limit:
-                turns.append(Turn(to_us(missed[0][1] + limit), code, code, is_bad=True))
-            elif not is_silent:
-                turns.append(Turn(to_us(missed[0][1]), code, code, is_bad=False))
+        for missed_for, stretch in groupby(slots, key=lambda row: row[3]):
+            alike = list(stretch)
+            began = alike[0][1]
+            if missed_for is None:
+                turns.append(Turn(to_us(began), code, code, is_bad=False))
+            elif missed_for == MissedReason.NO_AGENT and _end_of_last(alike) - began > limit:
+                turns.append(Turn(to_us(began + limit), code, code, is_bad=True))
     return Tried(turns=[*turns, *_blind_regions(limit, past)], runs=len(rows))
+
+
+def _end_of_last(slots: Sequence[Row]) -> datetime:
+    return max(window_end(at, interval_s) for _, at, interval_s, _ in slots)
 
 
 def _blind_regions(limit: timedelta, past: Past) -> Iterator[Turn]:

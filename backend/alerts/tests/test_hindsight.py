@@ -88,6 +88,20 @@ def test_certificates_of_others_are_not_the_sites_to_renew() -> None:
     assert tried(world, "certificate").alerts == 0
 
 
+def test_a_page_that_was_shown_certificates_of_others_alone_tells_nothing() -> None:
+    world = make_world("fra", kinds=("page",))
+    show(world, world.now - DAY, ("cdn.example", DAY))
+    assert tried(world, "certificate").alerts == 0
+
+
+def test_the_newest_run_of_some_hours_tells_which_certificate_is_shown() -> None:
+    world = make_world("fra")
+    host = world.monitor.url.split("/")[2]
+    show(world, world.now - 2 * MINUTE, (host, DAY))
+    show(world, world.now - MINUTE, (host, 90 * DAY))
+    assert tried(world, "certificate").alerts == 0
+
+
 def slots(world: World, patterns: str, *, since: timedelta) -> None:
     """A slot a minute from a while ago on: a letter a region."""
     for number, pattern in enumerate(patterns.split()):
@@ -113,6 +127,9 @@ def slots(world: World, patterns: str, *, since: timedelta) -> None:
         (["..", *["dd"] * 20, ".."], 0),
         # A pause has no slots.
         (["..", *["--"] * 40, "..", ".."], 0),
+        # What comes late after a pause or a service that was down has not been awaited for long.
+        (["..", *["--"] * 40, "ll", ".."], 0),
+        (["..", *["dd"] * 20, "ll", ".."], 0),
         # Twice, with more than twenty minutes between.
         (["..", *["ll"] * 12, *[".."] * 30, *["ll"] * 12], 2),
         # A failed run is data.
@@ -137,12 +154,32 @@ def test_measurements_that_stopped_although_agents_lived_are_counted(patterns: S
         (["..", *["ll"] * 9, ".."], 180, 0),
         (["..", *["m."] * 9], 180, 1),
         ([*["m."] * 5, *[".."] * 30, *["m."] * 5, ".."], 180, 2),
+        # Nobody is called silent by a service that was down meanwhile: it waits anew, and ends nothing.
+        (["..", "mm", *["dd"] * 30, "mm", ".."], 180, 0),
+        (["..", "mm", *["dd"] * 30, *["mm"] * 5, ".."], 180, 2),
+        (["..", *["mm"] * 5, *["dd"] * 30, *["mm"] * 5, ".."], 180, 2),
     ],
 )
 def test_every_region_that_was_silent_is_counted(patterns: Sequence[str], silent_s: int, alerts: int) -> None:
     world = make_world("fra", "iad")
     slots(world, " ".join(patterns), since=2 * HOUR)
     assert tried(world, "agent", silent_s=silent_s).alerts == alerts
+
+
+def test_a_silence_would_have_been_told_once_it_had_lasted_as_long_as_the_rule_waits() -> None:
+    world = make_world("fra")
+    slots(world, ". m m m m m m m .", since=HOUR)
+    found = tried(world, "agent", silent_s=180, delay_s=120)
+    assert found.moments == (world.now - HOUR + 6 * MINUTE,)
+    assert tried(world, "agent", silent_s=180, delay_s=240).alerts == 0
+
+
+def test_what_was_before_or_after_the_two_weeks_is_not_counted() -> None:
+    world = make_world("fra")
+    slots(world, ". m m m m m .", since=HOUR)
+    for at in (world.now - 2 * HOUR, world.now + 15 * DAY):
+        found = preview(world.fleet.organisation, kind="agent", params={}, now=at)
+        assert (found.alerts, found.runs) == (0, 0)
 
 
 def test_a_silent_region_is_seen_by_the_monitor_that_is_measured_most_often() -> None:
@@ -172,6 +209,10 @@ def test_of_a_cdn_the_incidents_since_the_rule_looks_are_counted() -> None:
     for days in (6, 4, 2):
         _incident(world, Cause.CDN, world.now - days * DAY)
     _incident(world, Cause.SPEED, world.now - DAY)
+    elsewhere = Site.objects.create(organisation=world.fleet.organisation, name="Other", url="https://other.example/")
+    incident = _incident(world, Cause.CDN, world.now - 3 * DAY)
+    incident.site = elsewhere
+    incident.save()
     found = tried(world, "cdn")
     assert (found.alerts, found.since) == (2, rule.created_at)
     assert "judged as they come" in found.reason
@@ -198,8 +239,8 @@ def test_two_sites_that_fail_at_once_are_two_incidents() -> None:
     assert found.alerts == 2
 
 
-def _incident(world: World, cause: str, at: datetime) -> None:
-    Incident.objects.create(
+def _incident(world: World, cause: str, at: datetime) -> Incident:
+    return Incident.objects.create(
         organisation=world.fleet.organisation,
         site=world.fleet.site,
         cause=cause,
