@@ -13,6 +13,8 @@ from backend.sites.queries import deploys_between
 
 # What it was like before tells the last day that was measured, however long nothing was since.
 _BEFORE_S = 86_400.0
+# Runs are asked for after an instant: of the one at which a level may begin, from this much before it on.
+_JUST_S = 1e-6
 _CAUSES = {
     Cause.ORIGIN: "the server that answers",
     Cause.PATH: "the network between the region and the site",
@@ -65,10 +67,10 @@ def explained(event: Event, state: State, metric: str, history: StoredHistory) -
 def _runs(alert: Alert, last: float | None, at: float, history: StoredHistory) -> tuple[str, str]:
     """A usual run of before and one of now, of the same region; empty where there is none."""
     region = alert.regions[0]
-    after = history.typical_run(region, max(alert.change_until, alert.level_since), at)
+    after = history.typical_run(region, max(alert.change_until, alert.level_since) - _JUST_S, at)
     before = None
     if last is not None:
-        before = history.typical_run(region, last - _BEFORE_S, min(last, alert.change_from))
+        before = history.typical_run(region, last - _BEFORE_S, min(last, alert.change_from - _JUST_S))
     return before.hex if before else "", after.hex if after else ""
 
 
@@ -76,7 +78,7 @@ def _attribution(alert: Alert, last: float, at: float, metric: str, history: Sto
     change = alert.level - alert.baseline
     if not METRICS[metric].is_time or change == 0:
         return None
-    before, now = (last - _BEFORE_S, last), (alert.level_since, at)
+    before, now = (last - _BEFORE_S, last), (alert.level_since - _JUST_S, at)
     phases = history.phases(alert.regions, before, now)
     return attribute(phases, change_at=alert.change_at, level_since=alert.level_since, change=change)
 

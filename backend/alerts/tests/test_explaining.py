@@ -1,6 +1,7 @@
 """Why a site is slower, however long it has been so and whatever it was like meanwhile."""
 
 from datetime import timedelta
+from statistics import median
 from uuid import UUID
 
 import pytest
@@ -86,3 +87,26 @@ def test_the_runs_before_and_after_are_of_one_region_also_where_further_ones_fol
     assert member().regions == ["fra", "iad", "sin"]
     shown = [member().before_run, member().after_run]
     assert [Run.objects.get(run_id=run).region_id for run in shown if run] == [site.world.regions[0].pk] * 2
+
+
+def test_the_first_run_that_was_as_slow_counts_to_what_it_takes_now() -> None:
+    site = Site()
+    site.pass_time(25, lambda region, passed: 300 if region == "sin" else 100)
+    slow = Run.objects.filter(scheduled_for__gt=site.began, region_id=site.world.regions[2].pk)
+    (phase,) = member().facts["phases"]
+    assert phase["after"] == pytest.approx(median((run.wait_us or 0) / 1000 for run in slow), abs=0.01)
+
+
+def test_a_body_that_takes_longer_too_is_no_part_of_a_first_byte() -> None:
+    site = Site()
+    site.pass_time(60, of(180), look=False)
+    Run.objects.filter(scheduled_for__gt=site.began).update(download_us=500_000)
+    site.look()
+    assert is_put_down_to_waiting(100, 180)
+
+
+def test_a_handshake_that_alone_takes_longer_is_the_servers() -> None:
+    site = Site()
+    site.tls_us = 130_000
+    site.pass_time(60, of(100))
+    assert any("the server's part of the TLS handshake" in said for said in member().facts["sentences"])
