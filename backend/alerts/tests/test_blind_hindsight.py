@@ -4,12 +4,14 @@ from datetime import timedelta
 
 import pytest
 
+from backend.accounts.models import Organisation
 from backend.alerts.blind_agents import look_around
 from backend.alerts.models import Blindness, Rule
 from backend.alerts.preview import preview
 from backend.alerts.previewed import Preview
 from backend.alerts.tests.test_blind_agents import many_sites, minutes, open_keys
 from backend.alerts.tests.world import World
+from backend.fleet.models import Region
 from backend.runs.models import Run
 
 pytestmark = pytest.mark.django_db
@@ -64,3 +66,21 @@ def test_a_region_that_sees_nothing_still_is_counted() -> None:
     world = many_sites("fra", "iad")
     minutes(world, ".. .. x. x. x. x. x. x. x.")
     assert tried(world, "agent").alerts == 1
+
+
+def test_a_region_that_sees_nothing_twice_is_counted_twice() -> None:
+    world = many_sites("fra", "iad")
+    minutes(world, ".. .. x. x. x. x. x. x. x. .. ..")
+    (row,) = Blindness.objects.filter(agent="")
+    assert row.until is not None
+    long_before = {name: getattr(row, name) - timedelta(days=1) for name in ("since", "noted_at", "until")}
+    Blindness.objects.create(region=row.region, agent="", why=row.why, looked_at=row.looked_at, **long_before)
+    assert tried(world, "agent").alerts == 2
+
+
+def test_what_regions_of_others_saw_is_not_counted() -> None:
+    world = many_sites("fra", "iad")
+    minutes(world, ".. .. x. x. x. x. x. x. x. .. ..")
+    others = Organisation.objects.create(name="Others", slug="others")
+    Region.objects.filter(code="fra").update(organisation=others)
+    assert tried(world, "agent").alerts == 0
