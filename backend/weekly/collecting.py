@@ -46,7 +46,7 @@ def collect(organisation: Organisation, week: date) -> Report:
     return Report(
         week=week,
         sites=tuple(sorted(filter(_was_measured, found), key=_urgency)),
-        alerts=tuple(map(_alert, incidents.select_related("site", "region")[:MAX_ALERTS])),
+        alerts=tuple(map(_alert, incidents[:MAX_ALERTS])),
         alert_count=alerts.total(),
     )
 
@@ -119,10 +119,8 @@ def _told(organisation: Organisation, week: date) -> "QuerySet[Incident]":
 
 
 def _alert(incident: Incident) -> AlertWeek:
-    of = incident.site or incident.region
     return AlertWeek(
         incident_id=str(incident.public_id),
-        site="" if of is None else of.name,
         title=incident.title,
         severity=incident.severity,
         began_at=incident.opened_at.isoformat(),

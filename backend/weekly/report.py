@@ -70,7 +70,6 @@ class AlertWeek:
     """An alert that began in the week; `ended_at` is None where it went on as the report was written."""
 
     incident_id: str
-    site: str
     title: str
     severity: str
     began_at: str
