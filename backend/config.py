@@ -61,6 +61,7 @@ class Config(BaseSettings):
     private_targets: Annotated[tuple[Network, ...], NoDecode] = ()
     ca_file: Path | None = None
     slack_origins: CommaList = ("https://hooks.slack.com", "https://hooks.slack-gov.com")
+    slack_api: str = "https://slack.com/api"
 
     @field_validator("allowed_hosts", "slack_origins", mode="before")
     @classmethod

@@ -79,13 +79,15 @@ class Answer:
 class Outbound:
     """A client for addresses of others. Thread-safe; every call has a connection of its own.
 
-    `allowed` are ranges beside the public Internet that the operator opened, `timeout_s` is for all of a call.
+    `allowed` are ranges beside the public Internet that the operator opened, `timeout_s` is for all of a call, and
+    `answer_bytes` is how much of an answer is read.
     """
 
     allowed: tuple[Network, ...] = ()
     extra_ports: frozenset[int] = frozenset()
     ca_file: Path | None = None
     timeout_s: float = TIMEOUT_S
+    answer_bytes: int = MAX_ANSWER_BYTES
     resolve: Resolve = field(default_factory=lambda: system_addresses)
 
     def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
@@ -96,7 +98,7 @@ class Outbound:
             with self._dial(target, self._addresses(target, deadline), deadline) as sock:
                 secured = self._secure(sock, target, deadline)
                 with secured:
-                    return _exchange(Timed(secured, deadline), target, body, headers)
+                    return self._exchange(Timed(secured, deadline), target, body, headers)
         except OutboundError:
             raise
         except TimeoutError:
@@ -151,6 +153,23 @@ class Outbound:
         except ssl.SSLError as error:
             raise OutboundError(Reason.TLS, error.reason or "") from None
 
+    def _exchange(self, sock: Timed, target: Target, body: bytes, headers: Mapping[str, str]) -> Answer:
+        connection: Any = http.client.HTTPConnection(target.host, target.port)
+        connection.sock = sock
+        connection.putrequest("POST", target.path, skip_host=True, skip_accept_encoding=True)
+        own = {
+            "Host": target.authority,
+            "User-Agent": USER_AGENT,
+            "Content-Length": str(len(body)),
+            "Connection": "close",
+        }
+        for name, value in (own | dict(headers)).items():
+            connection.putheader(name, value)
+        connection.endheaders(body)
+        response = connection.getresponse()
+        names = {name.lower(): value for name, value in response.getheaders()}
+        return Answer(status=response.status, headers=names, body=_body(response, self.answer_bytes))
+
 
 def client() -> Outbound:
     """The client that the operator's settings ask for."""
@@ -178,22 +197,9 @@ def _is_peer(sock: socket.socket, address: str) -> bool:
     return ip_address(sock.getpeername()[0]) == ip_address(address)
 
 
-def _exchange(sock: Timed, target: Target, body: bytes, headers: Mapping[str, str]) -> Answer:
-    connection: Any = http.client.HTTPConnection(target.host, target.port)
-    connection.sock = sock
-    connection.putrequest("POST", target.path, skip_host=True, skip_accept_encoding=True)
-    own = {"Host": target.authority, "User-Agent": USER_AGENT, "Content-Length": str(len(body)), "Connection": "close"}
-    for name, value in (own | dict(headers)).items():
-        connection.putheader(name, value)
-    connection.endheaders(body)
-    response = connection.getresponse()
-    names = {name.lower(): value for name, value in response.getheaders()}
-    return Answer(status=response.status, headers=names, body=_body(response))
-
-
-def _body(response: http.client.HTTPResponse) -> bytes:
+def _body(response: http.client.HTTPResponse, most_bytes: int) -> bytes:
     """As much of the body as there is: the status has decided, whatever becomes of the rest."""
     try:
-        return response.read(MAX_ANSWER_BYTES)
+        return response.read(most_bytes)
     except (OSError, http.client.HTTPException, ValueError):
         return b""

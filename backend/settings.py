@@ -28,6 +28,8 @@ PRIVATE_TARGETS = CONFIG.private_targets
 CA_FILE = CONFIG.ca_file
 # Where a Slack webhook may lead. An operator names others for what speaks as Slack does.
 SLACK_ORIGINS = CONFIG.slack_origins
+# Where Slack apps are spoken for.
+SLACK_API = CONFIG.slack_api
 
 ROOT_URLCONF = "backend.urls"
 WSGI_APPLICATION = "backend.wsgi.application"

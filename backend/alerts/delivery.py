@@ -30,6 +30,7 @@ from backend.alerts.message import OVER, Event, Message, Severity
 from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.channels import MAX_ANSWER_CHARS
 from backend.alerts.notices import SWITCHED_OFF, tell
+from backend.alerts.threads import forget_older, remember, threads_of
 from backend.alerts.turns import AWAY, Apart
 from backend.encryption import DecryptionError, opened
 from backend.outbound import Outbound, client
@@ -44,7 +45,7 @@ LEASE = timedelta(seconds=60)
 PACE = timedelta(seconds=1)
 # More than this many in a minute become one message for people; programs get each.
 DIGEST_ABOVE, DIGEST_WINDOW = 5, timedelta(minutes=1)
-DIGESTED = frozenset({ChannelKind.SLACK, ChannelKind.EMAIL})
+DIGESTED = frozenset({ChannelKind.SLACK, ChannelKind.SLACK_APP, ChannelKind.EMAIL})
 # Eight tries over a good ten hours: a night's outage of the other side loses nothing.
 BACKOFF_S = (10.0, 60.0, 300.0, 900.0, 3_600.0, 10_800.0, 21_600.0)
 MAX_ATTEMPTS = len(BACKOFF_S) + 1
@@ -147,6 +148,7 @@ def forget(before: datetime) -> int:
     oldest = Notice.objects.order_by("pk").values_list("created_at", flat=True).first()
     if oldest is None or oldest >= before:
         return 0
+    forget_older(before, FORGET_AT_ONCE)
     old = Notice.objects.filter(created_at__lt=before).order_by("pk").values_list("pk", flat=True)[:FORGET_AT_ONCE]
     Notice.objects.filter(pk__in=list(old)).delete()
     return len(old)
@@ -179,6 +181,8 @@ def record(shipment: Shipment, sent: Sent, now: datetime) -> None:
             deliveries, ["state", "next_try_at", "lease_until", "status", "answer", "ended_at"]
         )
         if channel is not None:
+            if sent.begun is not None:
+                remember(channel, shipment.parcel.items[0].about, sent.begun, now)
             _follow_up(channel, sent, now, was_failing=deliveries[0].attempts > 1)
     if sent.outcome is not Outcome.DELIVERED:
         log.warning("channel %s: %s (%s)", shipment.channel_pk, sent.outcome.value, sent.status or "no answer")
@@ -313,6 +317,7 @@ def _parcel(channel: Channel, deliveries: Sequence[Delivery], now: datetime) -> 
     return Parcel(
         # What more has joined since the last try makes another message of it: a receiver who knows the id may drop it.
         id=uuid5(first, " ".join(map(str, others))) if others else first,
+        channel=channel.public_id,
         # What is over stands behind what goes on.
         items=tuple(sorted(items, key=lambda item: item.message.event in OVER)),
         were_held=_were_held(deliveries),
@@ -320,6 +325,7 @@ def _parcel(channel: Channel, deliveries: Sequence[Delivery], now: datetime) -> 
         base_url=settings.BASE_URL,
         sent_at=now,
         plain=deliveries[0].status == 400,
+        threads=threads_of(channel, last),
     )
 
 

@@ -55,6 +55,10 @@ class Event(StrEnum):
 
 BAD, OVER = frozenset({Event.OPENED, Event.WORSE}), frozenset({Event.RECOVERED, Event.RESOLVED})
 GOOD_NEWS = OVER | {Event.BETTER}
+# The part of an incident's page that mutes it.
+MUTING = "#mute"
+# What is said about an incident while it lasts.
+GOING_ON = BAD | {Event.BETTER, Event.REMINDER}
 
 
 class Severity(StrEnum):

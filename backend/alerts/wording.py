@@ -7,7 +7,7 @@ from typing import Any
 
 from backend.alerts.judgement.blindness import Why
 from backend.alerts.judgement.findings import told_by
-from backend.alerts.message import Event, Fact, Link, Message, Severity
+from backend.alerts.message import MUTING, Event, Fact, Link, Message, Severity
 from backend.alerts.metrics import METRICS, written, written_apart
 from backend.alerts.states import WORDS, State
 from backend.instants import from_us
@@ -308,7 +308,7 @@ def _links(story: Story, lead: Account) -> tuple[Link, ...]:
         links.append(Link(label="Before", path=f"/runs/{lead.before_run}/"))
     if lead.after_run:
         links.append(Link(label="After", path=f"/runs/{lead.after_run}/"))
-    links.append(Link(label="Mute", path=f"/alerts/{story.incident_id}/#mute"))
+    links.append(Link(label="Mute", path=f"/alerts/{story.incident_id}/{MUTING}"))
     return tuple(links)
 
 

@@ -6,7 +6,7 @@ from typing import cast
 from django.contrib.auth.decorators import login_not_required
 from django.urls import URLPattern, path
 
-from backend.api import agent
+from backend.api import agent, slack
 from backend.api.v1 import api
 from backend.api.v1.docs import openapi_json, problem_page, reference
 from workers.measurement.routes import PictureKind
@@ -26,6 +26,7 @@ urlpatterns = [
     path("agent/heartbeat", agent.heartbeat, name="agent-heartbeat"),
     path("agent/progress", agent.progress, name="agent-progress"),
     *(path(f"agent/{kind}/<uuid:run_id>", agent.picture, {"kind": kind}, name=f"agent-{kind}") for kind in PictureKind),
+    path("slack/pressed", slack.pressed, name="slack-pressed"),
     path("openapi.json", openapi_json, name="openapi"),
     path("docs", reference, name="docs"),
     path("problems/<slug:slug>", problem_page, name="problem"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from backend.alerts.channels.slack import SECTION_CHARS
+from backend.alerts.channels.slack_blocks import SECTION_CHARS
 from backend.alerts.message import Event, Fact, Link, Message, Severity
 from backend.alerts.metrics import LABELS, written
 from backend.alerts.wording import joined, length

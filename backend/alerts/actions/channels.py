@@ -14,7 +14,7 @@ from backend.accounts.models import Organisation, User
 from backend.accounts.room import hold
 from backend.alerts import channels
 from backend.alerts.channels import Item, Outcome, Parcel, Sent
-from backend.alerts.channels.config import ChannelError, Checked, check, check_timing, rotated
+from backend.alerts.channels.config import ChannelError, Destination, check, check_timing, rotated
 from backend.alerts.delivery import LEASE, UNREADABLE, drop_waiting
 from backend.alerts.holding import let_go
 from backend.alerts.hours import Hours
@@ -22,6 +22,7 @@ from backend.alerts.message import Event, Link, Message, Severity, clean
 from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState, Notice
 from backend.alerts.models.channels import MAX_NAME_CHARS
 from backend.alerts.notices import tell
+from backend.alerts.threads import forget_threads
 from backend.as_it_is import as_it_is
 from backend.encryption import DecryptionError, Unreadable, opened
 from backend.outbound import Outbound, client
@@ -29,6 +30,14 @@ from backend.outbound import Outbound, client
 MAX_CHANNELS = 50
 # A person presses the button again when nothing seems to happen.
 TEST_PACE = timedelta(seconds=3)
+AS_BEFORE = Destination()
+# What is to be set anew where a channel cannot be read any more.
+_SECRETS = {
+    ChannelKind.SLACK: "url",
+    ChannelKind.SLACK_APP: "token",
+    ChannelKind.EMAIL: "addresses",
+    ChannelKind.WEBHOOK: "url",
+}
 # Of all channels together: each test may fill twenty mailboxes that nobody asked, or hold a thread of the service for
 # as long as a call may take.
 MAX_TESTS_AN_HOUR = 100
@@ -61,14 +70,13 @@ def create_channel(
     organisation: Organisation,
     kind: ChannelKind,
     name: str,
-    url: str = "",
-    addresses: str = "",
+    destination: Destination,
     after_s: int = 0,
     hours: Hours | None = None,
     weekly: bool = False,
 ) -> Made:
     """A new way to tell people. Raises ChannelError."""
-    checked = check(kind, url=url, addresses=addresses)
+    checked = check(kind, destination)
     check_timing(after_s, hours)
     hold(organisation)
     if Channel.objects.filter(organisation=organisation).count() >= MAX_CHANNELS:
@@ -95,8 +103,7 @@ def change_channel(
     actor: User | None,
     channel: Channel,
     name: str = "",
-    url: str = "",
-    addresses: str = "",
+    destination: Destination = AS_BEFORE,
     after_s: int | None = None,
     hours: Hours | Literal["any", "same"] = "same",
     weekly: bool | None = None,
@@ -114,8 +121,8 @@ def change_channel(
     if name.strip() and clean(name) != channel.name:
         channel.name = _free_name(channel.organisation, name, but=channel)
         changed.append("name")
-    if url.strip() or addresses.strip():
-        _set_destination(channel, check(ChannelKind(channel.kind), url=url, addresses=addresses))
+    if destination:
+        _set_destination(channel, destination)
         changed.append("destination")
     before, after = _timing(channel), _change_timing(channel, after_s, hours, weekly)
     detail: dict[str, Any] = {"name": channel.name}
@@ -216,6 +223,7 @@ def _refuse_too_many_tests(organisation: Organisation, now: datetime) -> None:
 def _parcel(channel: Channel, public_id: UUID, sequence: int, message: Message) -> Parcel:
     return Parcel(
         id=public_id,
+        channel=channel.public_id,
         items=(Item(about=channel.public_id, sequence=sequence, message=Message.from_json(message.to_json())),),
         organisation=channel.organisation.name,
         base_url=settings.BASE_URL,
@@ -236,13 +244,15 @@ def _test_message(channel: Channel, now: datetime) -> Message:
     )
 
 
-def _set_destination(channel: Channel, checked: Checked) -> None:
-    kept = {}
-    if channel.kind == ChannelKind.WEBHOOK and not isinstance(channel.config, Unreadable):
-        # The secret belongs to the channel, not to the address: only rotation changes it.
-        kept = {name: value for name, value in channel.config.items() if name != "url"}
+def _set_destination(channel: Channel, destination: Destination) -> None:
+    before = {} if isinstance(channel.config, Unreadable) else channel.config
+    checked = check(ChannelKind(channel.kind), destination, before=before)
+    # A webhook's secret belongs to the channel, not to the address: only rotation changes it.
+    is_kept = channel.kind == ChannelKind.WEBHOOK
+    kept = {name: value for name, value in before.items() if name != "url"} if is_kept else {}
     channel.config = {**checked.config, **kept}
     channel.target, channel.secret_set_at = checked.target, timezone.now()
+    forget_threads(channel)
     if channel.disabled_reason:
         channel.enabled, channel.disabled_reason = True, ""
 
@@ -274,8 +284,7 @@ def _config(channel: Channel) -> Any:
     try:
         return opened(channel.config)
     except DecryptionError as error:
-        field = "addresses" if channel.kind == ChannelKind.EMAIL else "url"
-        raise ChannelError(field, UNREADABLE) from error
+        raise ChannelError(_SECRETS[ChannelKind(channel.kind)], UNREADABLE) from error
 
 
 def _free_name(organisation: Organisation, name: str, *, but: Channel | None = None) -> str:

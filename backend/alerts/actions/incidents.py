@@ -26,13 +26,13 @@ class IncidentError(FieldFaultError):
 
 
 @transaction.atomic
-def acknowledge(*, actor: User | None, incident: Incident) -> Incident:
-    """Somebody cares: no reminders from now on. Raises IncidentError."""
+def acknowledge(*, actor: User | None, incident: Incident, by: str = "") -> Incident:
+    """Somebody cares: no reminders from now on. `by` says who it was that is no user here. Raises IncidentError."""
     incident = _lock_open(incident)
     if incident.acknowledged_at is None:
         incident.acknowledged_at, incident.acknowledged_by = timezone.now(), actor
         incident.save(update_fields=["acknowledged_at", "acknowledged_by"])
-        _note(incident, EventKind.ACKNOWLEDGED, actor=actor)
+        _note(incident, EventKind.ACKNOWLEDGED, by, actor=actor)
     return incident
 
 
@@ -51,8 +51,10 @@ def unacknowledge(*, actor: User | None, incident: Incident) -> Incident:
 
 
 @transaction.atomic
-def mute(*, actor: User | None, incident: Incident, until: datetime | None) -> Incident:
-    """Nothing is told until then, or until it has recovered when no time is given. Raises IncidentError."""
+def mute(*, actor: User | None, incident: Incident, until: datetime | None, by: str = "") -> Incident:
+    """Nothing is told until then, or until it has recovered when no time is given. `by` says who it was that is no user
+    here. Raises IncidentError.
+    """
     now = timezone.now()
     if until is not None and not now < until <= now + MAX_MUTE:
         raise IncidentError("until", f"Choose a time from now to {MAX_MUTE.days} days ahead.")
@@ -60,7 +62,7 @@ def mute(*, actor: User | None, incident: Incident, until: datetime | None) -> I
     incident.muted_until, incident.muted_until_recovery = until, until is None
     incident.save(update_fields=["muted_until", "muted_until_recovery"])
     text = "until it has recovered" if until is None else f"until {clock(until)}"
-    _note(incident, EventKind.MUTED, text, actor=actor)
+    _note(incident, EventKind.MUTED, f"{text}, {by}" if by else text, actor=actor)
     return incident
 
 

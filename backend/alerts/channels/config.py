@@ -1,9 +1,10 @@
 """What a channel must know to be used: checked when it is typed, kept encrypted, never shown again."""
 
 import base64
+import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +26,13 @@ MAX_AFTER_S = 24 * 3600
 # Standard Webhooks asks for 24 to 64 bytes.
 _SECRET_BYTES = 32
 _SECRET_PREFIX = "whsec_"
+# What Slack gives out, and what is wrong with anything else. Without a secret there are no buttons.
+_OF_SLACK_APPS = {
+    "token": (re.compile(r"xoxb-[A-Za-z0-9-]{10,200}"), "A bot's token begins with xoxb-: copy all of it from Slack."),
+    "conversation": (re.compile(r"[CDG][A-Z0-9]{7,30}"), "The ID of a Slack channel is such as C0123ABCDEF."),
+    "signing_secret": (re.compile(r"([0-9a-f]{32})?"), "A signing secret has 32 digits and letters from a to f."),
+}
+_ROTATED_TOKEN = re.compile(r"xoxe[.-]")
 # How long the old secret signs, too, so that the other side can change over in peace.
 ROTATION = timedelta(hours=24)
 
@@ -41,15 +49,35 @@ class Checked:
     target: str
 
 
-def check(kind: ChannelKind, *, url: str = "", addresses: str = "") -> Checked:
-    """The configuration of a channel. Raises ChannelError."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """Where a channel is to lead, as somebody typed it: of each kind what belongs to it.
+
+    `url` of Slack's webhooks and others, `addresses` of e-mail; of a Slack app its bot's `token`, the ID of the
+    `conversation` it writes to and, for buttons, the secret that Slack signs what is pressed with.
+    """
+
+    url: str = ""
+    addresses: str = ""
+    token: str = ""
+    conversation: str = ""
+    signing_secret: str = ""
+
+    def __bool__(self) -> bool:
+        return any(value.strip() for value in astuple(self))
+
+
+def check(kind: ChannelKind, destination: Destination, *, before: Mapping[str, Any] | None = None) -> Checked:
+    """The configuration of a channel; of a Slack app, what is left empty is as `before`. Raises ChannelError."""
     match kind:
         case ChannelKind.SLACK:
-            return _slack(url)
+            return _slack(destination.url)
+        case ChannelKind.SLACK_APP:
+            return _slack_app(destination, before or {})
         case ChannelKind.EMAIL:
-            return _email(addresses)
+            return _email(destination.addresses)
         case ChannelKind.WEBHOOK:
-            return _webhook(url)
+            return _webhook(destination.url)
 
 
 def check_timing(after_s: int, hours: Hours | None) -> None:
@@ -99,6 +127,21 @@ def _slack(url: str) -> Checked:
     if len(parts.path) < 2:
         raise ChannelError("url", "The address is not complete: copy all of it from Slack.")
     return Checked(config={"url": text}, target=parts.netloc)
+
+
+def _slack_app(destination: Destination, before: Mapping[str, Any]) -> Checked:
+    given = {
+        "token": destination.token.strip(),
+        "conversation": destination.conversation.strip(),
+        "signing_secret": destination.signing_secret.strip(),
+    }
+    config = {name: text or before.get(name, "") for name, text in given.items()}
+    if _ROTATED_TOKEN.match(config["token"]):
+        raise ChannelError("token", "This token ends within hours: switch token rotation off in the app's settings.")
+    for name, (pattern, sentence) in _OF_SLACK_APPS.items():
+        if not pattern.fullmatch(config[name]):
+            raise ChannelError(name, sentence)
+    return Checked(config=config, target=config["conversation"])
 
 
 def _webhook(url: str) -> Checked:

@@ -1,6 +1,7 @@
 """What goes to a channel, and what comes back. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -12,6 +13,14 @@ from workers.measurement.http_date import http_date
 
 # Longer than this nobody may ask us to wait: by then an alert is history.
 MAX_RETRY_AFTER_S = 3_600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """The first message about an object in a conversation of Slack's: its ID and the message's time stamp there."""
+
+    conversation: str
+    ts: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,16 +37,18 @@ class Parcel:
     """One thing to send. `id` stays the same through all tries of the same. Several items make a digest.
 
     `plain` asks for the simplest form there is: the usual one was refused. `were_held`: the channel's delay or hours
-    held some of it.
+    held some of it. `threads` are where the channel was told first of each object, where that can be gone on with.
     """
 
     id: UUID
+    channel: UUID
     items: tuple[Item, ...]
     organisation: str
     base_url: str
     sent_at: datetime
     plain: bool = False
     were_held: bool = False
+    threads: Mapping[UUID, Thread] = field(default_factory=dict)
 
     @property
     def first(self) -> Message:
@@ -73,12 +84,16 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """What the other side said. `status` is None where there was no answer; `answer` is theirs, or our sentence."""
+    """What the other side said. `status` is None where there was no answer; `answer` is theirs, or our sentence.
+
+    `begun` is the thread that what is said next about the same object belongs to.
+    """
 
     outcome: Outcome
     answer: str
     status: int | None = None
     retry_after_s: float | None = None
+    begun: Thread | None = None
 
 
 def unanswered(error: OutboundError) -> Sent:
@@ -87,11 +102,14 @@ def unanswered(error: OutboundError) -> Sent:
     return Sent(outcome=outcome, answer=clean(str(error), MAX_ANSWER_CHARS))
 
 
-def answered(answer: Answer, outcome: Outcome, now: datetime) -> Sent:
-    """An answer with its first words; anything may be in it, so it is cleaned and cut."""
+def answered(answer: Answer, outcome: Outcome, now: datetime, *, words: str = "") -> Sent:
+    """An answer with its first words, or with those that were read out of it; anything may be in them, so they are
+    cleaned and cut.
+    """
     is_redirect = 300 <= answer.status < 400
-    words = REDIRECTED if is_redirect else clean(answer.body.decode("utf-8", "replace"), MAX_ANSWER_CHARS)
-    return Sent(outcome=outcome, answer=words, status=answer.status, retry_after_s=_retry_after(answer, now))
+    words = REDIRECTED if is_redirect else words or answer.body.decode("utf-8", "replace")
+    cut = clean(words, MAX_ANSWER_CHARS)
+    return Sent(outcome=outcome, answer=cut, status=answer.status, retry_after_s=_retry_after(answer, now))
 
 
 def _retry_after(answer: Answer, now: datetime) -> float | None:

@@ -1,7 +1,7 @@
 """The tables of alerts, one family a module."""
 
 from backend.alerts.models.blindness import Blindness
-from backend.alerts.models.channels import Channel, ChannelKind, Delivery, DeliveryState, Notice
+from backend.alerts.models.channels import Channel, ChannelKind, Conversation, Delivery, DeliveryState, Notice
 from backend.alerts.models.incidents import (
     BY_ITSELF,
     Cause,
@@ -23,6 +23,7 @@ __all__ = [
     "Cause",
     "Channel",
     "ChannelKind",
+    "Conversation",
     "Delivery",
     "DeliveryState",
     "EventKind",

@@ -12,10 +12,12 @@ from backend.encryption import EncryptedJSONField
 
 MAX_NAME_CHARS = 80
 MAX_ANSWER_CHARS = 500
+MAX_PLACE_CHARS = 40
 
 
 class ChannelKind(models.TextChoices):
     SLACK = "slack", "Slack"
+    SLACK_APP = "slack_app", "Slack app"
     EMAIL = "email", "E-mail"
     WEBHOOK = "webhook", "Webhook"
 
@@ -78,6 +80,26 @@ class Channel(models.Model):
     def its_hours(self) -> Hours | None:
         """Those of the week in which it is told; None where it is told at any time."""
         return Hours.from_json(self.hours) if self.hours else None
+
+
+class Conversation(models.Model):
+    """Where a Slack app was told first of an object: what is said about that next is a reply there.
+
+    `place` is the ID of the conversation in Slack, `ts` names the message in it.
+    """
+
+    channel = models.ForeignKey(Channel, on_delete=models.CASCADE, related_name="conversations")
+    about = models.UUIDField()
+    place = models.CharField(max_length=MAX_PLACE_CHARS)
+    ts = models.CharField(max_length=MAX_PLACE_CHARS)
+    begun_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["channel", "about"], name="conversation_once_a_channel")]
+        indexes = [models.Index(fields=["begun_at"], name="conversation_by_age")]
+
+    def __str__(self) -> str:
+        return f"{self.place} {self.ts}"
 
 
 class Notice(models.Model):

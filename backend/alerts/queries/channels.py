@@ -1,6 +1,6 @@
-"""What is read about channels and what was sent to them. Never a secret."""
+"""What is read about channels and what was sent to them. Never a secret, but for who verifies a signature."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
@@ -10,6 +10,7 @@ from backend.accounts.models import Organisation
 from backend.alerts.hours import Hours
 from backend.alerts.message import Message
 from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState
+from backend.encryption import DecryptionError, opened
 
 MAX_LOGGED = 100
 
@@ -44,6 +45,14 @@ class ChannelRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SlackApp:
+    """A channel of that kind, with the secret that its calls are signed with: empty where it has none."""
+
+    channel: Channel
+    signing_secret: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryRow:
     """One line of a delivery log. `place` is its place in the order: the larger, the newer.
 
@@ -70,6 +79,18 @@ class DeliveryRow:
 def channel(organisation: Organisation, public_id: UUID) -> Channel | None:
     """A channel to act on. One statement."""
     return Channel.objects.filter(organisation=organisation, public_id=public_id).select_related("organisation").first()
+
+
+def slack_app(public_id: UUID) -> SlackApp | None:
+    """The app that a call of Slack's says it is for, of any organisation. One statement."""
+    found = Channel.objects.defer(None).filter(public_id=public_id, kind=ChannelKind.SLACK_APP).first()
+    if found is None:
+        return None
+    try:
+        config = opened(found.config)
+    except DecryptionError:
+        return None
+    return SlackApp(channel=found, signing_secret=config["signing_secret"])
 
 
 def channels(organisation: Organisation) -> list[ChannelRow]:

@@ -14,7 +14,7 @@ from backend.accounts.models import AuditEntry
 from backend.alerts.actions import channels as actions
 from backend.alerts.actions.channels import Made
 from backend.alerts.channels import Outcome
-from backend.alerts.channels.config import ChannelError
+from backend.alerts.channels.config import ChannelError, Destination
 from backend.alerts.models import Channel, ChannelKind, Delivery
 from backend.alerts.notices import tell
 from backend.alerts.queries import channels as queries
@@ -29,8 +29,10 @@ SECRET_URL = "https://hooks.slack.com/services/T0/B0/hunter2"
 
 
 def make(member: Member, kind: ChannelKind = ChannelKind.WEBHOOK, name: str = "ops", **changes: Any) -> Made:
-    fields: dict[str, Any] = {"url": "https://hook.example/path?key=hunter2"} | changes
-    return actions.create_channel(actor=member.user, organisation=member.organisation, kind=kind, name=name, **fields)
+    destination = Destination(**({"url": "https://hook.example/path?key=hunter2"} | changes))
+    return actions.create_channel(
+        actor=member.user, organisation=member.organisation, kind=kind, name=name, destination=destination
+    )
 
 
 def point_at(channel: Channel, url: str) -> Channel:
@@ -104,7 +106,9 @@ def test_what_is_left_empty_stays_as_it_is(alice: Member) -> None:
     made = make(alice)
     changed = actions.change_channel(actor=alice.user, channel=made.channel, name="night shift")
     assert (changed.name, changed.target) == ("night shift", "hook.example")
-    changed = actions.change_channel(actor=alice.user, channel=made.channel, url="https://new.example/")
+    changed = actions.change_channel(
+        actor=alice.user, channel=made.channel, destination=Destination(url="https://new.example/")
+    )
     assert changed.target == "new.example"
     assert Channel.objects.get().config["secret"] == made.secret
     entry = AuditEntry.objects.filter(action="change_channel").latest("pk")
@@ -114,7 +118,7 @@ def test_what_is_left_empty_stays_as_it_is(alice: Member) -> None:
 def test_a_new_destination_brings_a_channel_back_that_was_gone(alice: Member) -> None:
     channel = make(alice, ChannelKind.SLACK, url=SECRET_URL).channel
     Channel.objects.update(enabled=False, disabled_reason="no_service")
-    actions.change_channel(actor=alice.user, channel=channel, url=f"{SECRET_URL}-new")
+    actions.change_channel(actor=alice.user, channel=channel, destination=Destination(url=f"{SECRET_URL}-new"))
     channel.refresh_from_db()
     assert (channel.enabled, channel.disabled_reason) == (True, "")
 
@@ -229,6 +233,8 @@ def test_a_channel_whose_key_is_lost_says_so_and_is_mended_by_a_new_destination(
             act(actor=alice.user, channel=lost)
     assert actions.switch_channel(actor=alice.user, channel=lost, enabled=False).enabled is False
     assert actions.change_channel(actor=alice.user, channel=lost, name="other").name == "other"
-    mended = actions.change_channel(actor=alice.user, channel=channel, url="https://hook.example/new")
+    mended = actions.change_channel(
+        actor=alice.user, channel=channel, destination=Destination(url="https://hook.example/new")
+    )
     assert Channel.objects.get().config["url"] == "https://hook.example/new"
     assert actions.rotate_secret(actor=alice.user, channel=mended) == Channel.objects.get().config["secret"]

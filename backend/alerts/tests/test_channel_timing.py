@@ -10,7 +10,7 @@ import time_machine
 from backend.accounts.models import AuditEntry
 from backend.alerts.actions.channels import change_channel, create_channel, send_test, switch_channel
 from backend.alerts.channels import Outcome
-from backend.alerts.channels.config import MAX_AFTER_S, ChannelError
+from backend.alerts.channels.config import MAX_AFTER_S, ChannelError, Destination
 from backend.alerts.models import Channel, ChannelKind, Delivery
 from backend.alerts.notices import SWITCHED_OFF
 from backend.alerts.queries.channels import channel_row, deliveries
@@ -33,7 +33,7 @@ def test_a_channel_is_made_with_a_delay_and_hours(alice: Member) -> None:
         organisation=alice.organisation,
         kind=ChannelKind.WEBHOOK,
         name="ops",
-        url="https://hook.example/",
+        destination=Destination(url="https://hook.example/"),
         after_s=900,
         hours=BY_DAY,
     )

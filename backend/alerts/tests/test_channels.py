@@ -12,8 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pytest_django import Settings
 
-from backend.alerts.channels import Outcome, send, slack, webhook
-from backend.alerts.channels.config import ChannelError, check, new_secret, rotated, secret_bytes, signing_secrets
+from backend.alerts.channels import Outcome, send, slack, slack_blocks, webhook
+from backend.alerts.channels.config import (
+    ChannelError,
+    Destination,
+    check,
+    new_secret,
+    rotated,
+    secret_bytes,
+    signing_secrets,
+)
 from backend.alerts.channels.parcel import REDIRECTED
 from backend.alerts.message import Event, Fact, Link
 from backend.alerts.models import ChannelKind
@@ -27,7 +35,7 @@ from workers.tests.servers import redirect, response
 
 
 def test_a_slack_message_has_header_sections_small_print_and_buttons() -> None:
-    body = slack.payload(parcel())
+    body = slack_blocks.payload(parcel())
     kinds = [block["type"] for block in body["blocks"]]
     assert kinds == ["header", "section", "section", "context", "actions"]
     assert body["text"] == "🔴 shop.example slower in Singapore: LCP 3.94 s (was 2.05 s)"
@@ -40,12 +48,12 @@ def test_a_slack_message_has_header_sections_small_print_and_buttons() -> None:
 
 
 def test_a_recovery_is_green() -> None:
-    assert slack.payload(parcel(message(Event.RECOVERED, title="Recovered")))["text"] == "🟢 Recovered"
+    assert slack_blocks.payload(parcel(message(Event.RECOVERED, title="Recovered")))["text"] == "🟢 Recovered"
 
 
 def test_a_message_with_a_title_alone_is_a_message() -> None:
     bare = message(sentences=(), facts=(), context=(), links=())
-    assert [block["type"] for block in slack.payload(parcel(bare))["blocks"]] == ["header"]
+    assert [block["type"] for block in slack_blocks.payload(parcel(bare))["blocks"]] == ["header"]
 
 
 def test_hostile_names_are_only_text_in_slack() -> None:
@@ -56,7 +64,7 @@ def test_hostile_names_are_only_text_in_slack() -> None:
         context=(HOSTILE,),
         links=(Link(label=HOSTILE, path="/alerts/1/"), Link(label="away", path="https://evil.example/")),
     )
-    body = slack.payload(parcel(stored(hostile)))
+    body = slack_blocks.payload(parcel(stored(hostile)))
     for text in texts(body):
         assert "<" not in text
         assert ">" not in text
@@ -75,7 +83,7 @@ def test_slacks_limits_hold_for_every_text(text: str, many: int) -> None:
             links=(Link(label=text, path="/" + "x" * 100),) * 5,
         )
     )
-    for body in (slack.payload(parcel(long)), slack.payload(parcel(*(long,) * many))):
+    for body in (slack_blocks.payload(parcel(long)), slack_blocks.payload(parcel(*(long,) * many))):
         assert len(body["blocks"]) <= 8
         assert len(body["blocks"][0]["text"]["text"]) <= 150
         assert all(0 < len(one) <= 3000 for one in texts(body))
@@ -85,7 +93,7 @@ def test_slacks_limits_hold_for_every_text(text: str, many: int) -> None:
 
 @given(st.text(alphabet="a&<>…", max_size=60), st.integers(min_value=1, max_value=40))
 def test_escaping_never_breaks_an_entity_or_the_limit(text: str, limit: int) -> None:
-    escaped = slack.escape(text, limit)
+    escaped = slack_blocks.escape(text, limit)
     assert len(escaped) <= limit
     for entity in ("&amp;", "&lt;", "&gt;"):
         escaped = escaped.replace(entity, "")
@@ -93,7 +101,7 @@ def test_escaping_never_breaks_an_entity_or_the_limit(text: str, limit: int) -> 
 
 
 def test_many_at_once_are_one_message() -> None:
-    body = slack.payload(parcel(*(message(title=f"site {number} is down") for number in range(14))))
+    body = slack_blocks.payload(parcel(*(message(title=f"site {number} is down") for number in range(14))))
     assert body["text"] == "🔴 14 alerts at once"
     lines = body["blocks"][1]["text"]["text"].split("\n")
     assert lines[0] == "🔴 site 0 is down"
@@ -233,7 +241,7 @@ def test_a_receivers_answers_are_understood(status: str, outcome: Outcome) -> No
 
 
 def test_a_slack_address_is_slacks_own() -> None:
-    checked = check(ChannelKind.SLACK, url=" https://hooks.slack.com/services/T0/B0/xyz ")
+    checked = check(ChannelKind.SLACK, Destination(url=" https://hooks.slack.com/services/T0/B0/xyz "))
     assert checked.config == {"url": "https://hooks.slack.com/services/T0/B0/xyz"}
     assert checked.target == "hooks.slack.com"
 
@@ -258,17 +266,19 @@ def test_a_configuration_that_cannot_work_names_its_field(
     kind: ChannelKind, url: str, addresses: str, field: str, words: str
 ) -> None:
     with pytest.raises(ChannelError, match=words) as caught:
-        check(kind, url=url, addresses=addresses)
+        check(kind, Destination(url=url, addresses=addresses))
     assert caught.value.field == field
 
 
 def test_what_is_shown_of_a_channel_holds_no_secret() -> None:
-    assert check(ChannelKind.WEBHOOK, url="https://hook.example/path?token=hunter2").target == "hook.example"
-    shown = check(ChannelKind.EMAIL, addresses="a@acme.example; b@acme.example a@acme.example")
+    assert (
+        check(ChannelKind.WEBHOOK, Destination(url="https://hook.example/path?token=hunter2")).target == "hook.example"
+    )
+    shown = check(ChannelKind.EMAIL, Destination(addresses="a@acme.example; b@acme.example a@acme.example"))
     assert shown.target == "a@acme.example and 1 more"
     assert shown.config == {"addresses": ["a@acme.example", "b@acme.example"]}
 
 
 def test_an_operator_names_what_speaks_like_slack(settings: Settings) -> None:
     settings.SLACK_ORIGINS = ("https://chat.example",)
-    assert check(ChannelKind.SLACK, url="https://chat.example/hooks/abc").target == "chat.example"
+    assert check(ChannelKind.SLACK, Destination(url="https://chat.example/hooks/abc")).target == "chat.example"

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from backend.alerts.channels import slack
+from backend.alerts.channels import slack_blocks
 from backend.alerts.delivery import FAULT, LEASE, MAX_ATTEMPTS, MAX_CHANNELS
 from backend.alerts.message import Event, Severity
 from backend.alerts.models import Channel, Delivery, DeliveryState, Notice
@@ -72,5 +72,5 @@ def test_a_message_that_cannot_be_read_keeps_no_channel_and_no_later_message_fro
 
 def test_what_is_collected_has_the_mark_of_the_worst_and_not_of_the_first() -> None:
     good, bad = message(Event.RECOVERED), message(Event.OPENED, severity=Severity.CRITICAL)
-    assert slack.payload(parcel(good, good, bad, good))["text"] == "🔴 4 alerts at once"
-    assert slack.payload(parcel(good, good))["text"] == "🟢 2 alerts at once"
+    assert slack_blocks.payload(parcel(good, good, bad, good))["text"] == "🔴 4 alerts at once"
+    assert slack_blocks.payload(parcel(good, good))["text"] == "🟢 2 alerts at once"

@@ -8,7 +8,7 @@ import pytest
 from django.core import mail
 from pytest_django import Settings
 
-from backend.alerts.channels import Outcome, Parcel, Sent, email, slack, webhook
+from backend.alerts.channels import Outcome, Parcel, Sent, email, slack_blocks, webhook
 from backend.alerts.message import Event, Fact, Severity
 from backend.alerts.tests.parcels import ABOUT, HOSTILE, parcel, stored, texts
 from backend.alerts.tests.test_notices import message
@@ -66,12 +66,12 @@ def test_names_of_hosts_are_told_to_people_as_they_write_them_and_to_programs_as
     named = stored(message(title=f"{encoded} is down", sentences=(f"It was {encoded}.",), facts=(fact,)))
     one = mailed(parcel(named), settings)
     assert one.subject == "[Firstbyte] www.bücher.example is down"
-    for told in (one.body, one.alternatives[0].content, "".join(texts(slack.payload(parcel(named))))):
+    for told in (one.body, one.alternatives[0].content, "".join(texts(slack_blocks.payload(parcel(named))))):
         assert "It was www.bücher.example." in told
         assert "xn--" not in told
     digest = parcel(named, message())
     assert "- www.bücher.example is down" in mailed(digest, settings).body
-    assert "www.bücher.example is down" in "".join(texts(slack.payload(digest)))
+    assert "www.bücher.example is down" in "".join(texts(slack_blocks.payload(digest)))
     assert f"{encoded} is down" in texts(webhook.payload(parcel(named)))
 
 

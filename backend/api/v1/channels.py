@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints, WithJsonSchema
 from backend.accounts.permissions import Permission, Scope
 from backend.alerts.actions import channels as actions
 from backend.alerts.channels import Outcome
-from backend.alerts.channels.config import MAX_ADDRESSES, MAX_AFTER_S
+from backend.alerts.channels.config import MAX_ADDRESSES, MAX_AFTER_S, Destination
 from backend.alerts.hours import DAYS
 from backend.alerts.hours import Hours as StoredHours
 from backend.alerts.models import Channel as ChannelModel
@@ -30,6 +30,7 @@ Name = Annotated[str, StringConstraints(max_length=MAX_NAME_CHARS)]
 Addresses = Annotated[
     list[Annotated[str, StringConstraints(min_length=3, max_length=254)]], Field(min_length=1, max_length=MAX_ADDRESSES)
 ]
+SlackText = Annotated[str, StringConstraints(max_length=300)]
 After = Annotated[int, Field(ge=0, le=MAX_AFTER_S)]
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 Clock = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$"), Field(examples=["08:00"])]
@@ -91,12 +92,25 @@ class Channel(Out):
     last: LastAnswer | None
 
 
+class SlackApp(In):
+    """A Slack app: its bot's token, the ID of the channel it writes to and, for buttons, the secret that Slack signs
+    with. Where it changes a channel, what is left out stays.
+    """
+
+    token: SlackText = ""
+    conversation: Annotated[SlackText, Field(examples=["C0123ABCDEF"])] = ""
+    signing_secret: SlackText = ""
+
+
 class NewChannel(In):
-    """`url` for `slack` and `webhook`, `addresses` for `email`. Without a name it is named for where it leads."""
+    """`url` for `slack` and `webhook`, `slack_app` for that kind, `addresses` for `email`. Without a name it is named
+    for where it leads.
+    """
 
     kind: ChannelKind
     name: Name = ""
     url: Url | None = None
+    slack_app: SlackApp | None = None
     addresses: Addresses | None = None
     after_s: After = 0
     hours: NewHours | None = None
@@ -110,6 +124,7 @@ class ChannelChange(In):
 
     name: Annotated[str, StringConstraints(min_length=1, max_length=MAX_NAME_CHARS)] | None = None
     url: Url | None = None
+    slack_app: SlackApp | None = None
     addresses: Addresses | None = None
     enabled: bool | None = None
     after_s: After | None = None
@@ -173,8 +188,7 @@ def create_channel(request: ApiRequest, channel: NewChannel) -> Status[MadeChann
         organisation=request.caller.organisation,
         kind=channel.kind,
         name=channel.name,
-        url=channel.url or "",
-        addresses=" ".join(channel.addresses or ()),
+        destination=_destination(channel),
         after_s=channel.after_s,
         hours=_hours(channel.hours),
         weekly=channel.weekly_report,
@@ -198,8 +212,7 @@ def change_channel(request: ApiRequest, channel_id: UUID, change: ChannelChange)
         actor=actor,
         channel=channel,
         name=change.name or "",
-        url=change.url or "",
-        addresses=" ".join(change.addresses or ()),
+        destination=_destination(change),
         after_s=change.after_s,
         hours=_hours(change.hours) or ("any" if "hours" in change.model_fields_set else "same"),
         weekly=change.weekly_report,
@@ -281,6 +294,11 @@ def _shape(row: queries.ChannelRow) -> Channel:
         waiting=row.waiting,
         last=last,
     )
+
+
+def _destination(given: NewChannel | ChannelChange) -> Destination:
+    app = given.slack_app or SlackApp()
+    return Destination(url=given.url or "", addresses=" ".join(given.addresses or ()), **app.model_dump())
 
 
 def _hours(given: NewHours | None) -> StoredHours | None:

@@ -11,6 +11,7 @@ from ninja.errors import HttpError, ValidationError
 
 from backend.alerts.actions.channels import ChannelLimitError, TooSoonError
 from backend.alerts.actions.incidents import IncidentError
+from backend.alerts.channels.config import ChannelError
 from backend.api.v1.bodies import escape
 from backend.api.v1.problems import (
     CONFLICT,
@@ -73,6 +74,8 @@ def _problem_of_what_was_asked(error: Exception) -> ProblemError | None:
             return ProblemError(CONFLICT, str(error), headers={"Retry-After": str(ceil(error.seconds))})
         case IncidentError(field="incident"):
             return ProblemError(CONFLICT, str(error))
+        case ChannelError(field="token" | "conversation" | "signing_secret"):
+            return invalid(f"#/slack_app/{error.field}", str(error))
         case FieldFaultError():
             return invalid(f"#/{error.field}", str(error))
     return None

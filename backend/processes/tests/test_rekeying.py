@@ -14,6 +14,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from backend.alerts.actions.channels import create_channel
+from backend.alerts.channels.config import Destination
 from backend.alerts.models import Channel, ChannelKind
 from backend.api.models import KeptAnswer
 from backend.cast import Member
@@ -41,7 +42,7 @@ def monitor(alice: Member) -> Monitor:
         organisation=alice.organisation,
         kind=ChannelKind.WEBHOOK,
         name="Pager",
-        url="https://pager.example/hook",
+        destination=Destination(url="https://pager.example/hook"),
     )
     TOTP.activate(alice.user, CODE_SEED)
     RecoveryCodes.activate(alice.user)

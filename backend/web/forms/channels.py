@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from django import forms
 from django.utils import timezone
 
-from backend.alerts.channels.config import MAX_AFTER_S
+from backend.alerts.channels.config import MAX_AFTER_S, Destination
 from backend.alerts.hours import DAYS, Hours
 from backend.alerts.models import Channel, ChannelKind
 from backend.alerts.models.channels import MAX_NAME_CHARS
@@ -27,10 +27,19 @@ _PLACEHOLDERS = {
 }
 
 
+# What each kind needs to know of where it leads.
+_FIELDS = {
+    ChannelKind.SLACK: ("url",),
+    ChannelKind.SLACK_APP: ("token", "conversation", "signing_secret"),
+    ChannelKind.EMAIL: ("addresses",),
+    ChannelKind.WEBHOOK: ("url",),
+}
+_SECRETS = ("url", "token", "signing_secret")
+
+
 class Chosen(TypedDict):
     name: str
-    url: str
-    addresses: str
+    destination: Destination
     weekly: bool
 
 
@@ -52,7 +61,27 @@ class ChannelForm(forms.Form):
         help_text="One or more, separated by commas.",
         widget=forms.TextInput(attrs={"placeholder": "ops@example.com, on-call@example.com", "autocomplete": "off"}),
     )
-
+    token = forms.CharField(
+        label="Bot token",
+        max_length=MAX_URL_CHARS,
+        help_text="Of the app, under OAuth & Permissions once it is installed. It is stored encrypted and never shown "
+        "again.",
+        widget=forms.TextInput(attrs={"placeholder": "xoxb-…"}),
+    )
+    conversation = forms.CharField(
+        label="Channel ID",
+        max_length=MAX_URL_CHARS,
+        help_text="In Slack: the channel's name, About, at the bottom. Into a private one the app must be invited.",
+        widget=forms.TextInput(attrs={"placeholder": "C0123ABCDEF", "autocomplete": "off", "spellcheck": "false"}),
+    )
+    signing_secret = forms.CharField(
+        label="Signing secret",
+        max_length=MAX_URL_CHARS,
+        required=False,
+        help_text="Of the app, under Basic Information. With it messages have buttons: whoever is in that channel can "
+        "acknowledge an incident, or mute it for an hour. Slack calls this service for that, so it must be reachable "
+        "from the Internet.",
+    )
     weekly = forms.BooleanField(
         label="Report of each week, on Mondays",
         required=False,
@@ -61,28 +90,29 @@ class ChannelForm(forms.Form):
 
     def __init__(self, data: Any = None, *, kind: ChannelKind, old_name: str | None = None) -> None:
         super().__init__(data, prefix=kind.value, initial={"name": old_name})
-        del self.fields["addresses" if kind is not ChannelKind.EMAIL else "url"]
-        destination = self.fields["addresses" if kind is ChannelKind.EMAIL else "url"]
-        if kind is not ChannelKind.EMAIL:
-            destination.help_text = _URL_HELP[kind]
-            destination.widget.attrs |= {
-                "placeholder": _PLACEHOLDERS[kind],
-                "autocomplete": "off",
-                "spellcheck": "false",
-                "inputmode": "url",
-                "data-secret": True,
-            }
+        wanted = _FIELDS[kind]
+        for name in {name for names in _FIELDS.values() for name in names} - set(wanted):
+            del self.fields[name]
+        if kind in _URL_HELP:
+            self.fields["url"].help_text = _URL_HELP[kind]
+            self.fields["url"].widget.attrs |= {"placeholder": _PLACEHOLDERS[kind], "inputmode": "url"}
+        for name in set(wanted) & set(_SECRETS):
+            self.fields[name].widget.attrs |= {"autocomplete": "off", "spellcheck": "false", "data-secret": True}
         if old_name is None:
             self.fields["name"].help_text = "Such as #alerts. Left empty, it is named for where it leads."
-        else:
-            destination.required = False
-            destination.label = f"New {destination.label.lower()}" if destination.label else ""
-            destination.help_text = f"Left empty, it stays as it is. {destination.help_text}"
+            return
+        for name in wanted:
+            field = self.fields[name]
+            field.required = False
+            label = str(field.label)
+            field.label = f"New {label[0].lower()}{label[1:]}"
+            field.help_text = f"Left empty, it stays as it is. {field.help_text}"
 
     def chosen(self) -> Chosen:
         """Name and destination as written, and whether it hears of each week. Only after `is_valid`."""
-        name, url, addresses = (str(self.cleaned_data.get(name, "")) for name in ("name", "url", "addresses"))
-        return Chosen(name=name, url=url, addresses=addresses, weekly=self.cleaned_data["weekly"])
+        typed = {name: str(self.cleaned_data.get(name, "")) for names in _FIELDS.values() for name in names}
+        name, weekly = str(self.cleaned_data.get("name", "")), self.cleaned_data["weekly"]
+        return Chosen(name=name, destination=Destination(**typed), weekly=weekly)
 
 
 class ChannelChangeForm(ChannelForm):

@@ -1,7 +1,9 @@
 """The pages of channels: what is shown, what is never shown, and what a test really says."""
 
+import json
 import re
 from collections.abc import Iterator
+from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,6 +16,7 @@ from pytest_django import DjangoAssertNumQueries, Settings
 from backend.alerts.message import Event, Message, Severity
 from backend.alerts.models import Channel, Delivery
 from backend.alerts.notices import tell
+from backend.alerts.tests.slack_workspace import CONFIG
 from backend.alerts.tests.standin import NO_SERVICE, OK, StandIn
 from backend.cast import Member
 from backend.web.tests.world import make_channel
@@ -61,6 +64,37 @@ def test_a_slack_channel_is_added_and_its_address_never_shown(client: Client, al
         assert "hooks.slack.com" in page
 
 
+def test_a_slack_app_is_added_and_changed_and_its_secrets_never_shown(client: Client, alice: Member) -> None:
+    fields = {f"slack_app-{name}": value for name, value in CONFIG.items()}
+    _, text = send(client, alice, "channel_add", "slack_app", **fields)
+    channel = Channel.objects.get()
+    assert (channel.config, channel.name) == (CONFIG, CONFIG["conversation"])
+    moved = {"slack_app-conversation": "C9999ZZZZ", "slack_app-after_min": "0"}
+    _, changed = send(client, alice, "channel", channel.public_id, **moved, seen=stamp_in(client, alice, channel))
+    assert Channel.objects.get().config == CONFIG | {"conversation": "C9999ZZZZ"}
+    for page in (text, changed):
+        assert "Slack app to C" in page
+        assert CONFIG["token"] not in page
+        assert CONFIG["signing_secret"] not in page
+
+
+def test_the_manifest_of_a_slack_app_leads_its_buttons_to_us(
+    client: Client, alice: Member, vera: Member, settings: Settings
+) -> None:
+    settings.BASE_URL = "https://fb.example"
+    text = unescape(look(client, alice, "channels"))
+    manifest = json.loads(text.partition('spellcheck="false">{')[2].partition("</textarea>")[0].join(("{", "")))
+    assert manifest["settings"]["interactivity"]["request_url"] == f"https://fb.example{reverse('api:slack-pressed')}"
+    assert manifest["oauth_config"]["scopes"]["bot"] == ["chat:write", "chat:write.public"]
+    assert "Manifest" not in look(client, vera, "channels")
+
+
+def stamp_in(client: Client, who: Member, channel: Channel) -> str:
+    found = re.search(r'name="seen" value="([^"]+)"', look(client, who, "channel", channel.public_id))
+    assert found is not None
+    return found[1]
+
+
 def test_what_cannot_work_is_said_at_its_field_and_the_form_stays_open(client: Client, alice: Member) -> None:
     status, text = send(client, alice, "channel_add", "slack", **{"slack-url": "https://evil.example/x"})
     assert status == 400
@@ -73,6 +107,11 @@ def test_what_cannot_work_is_said_at_its_field_and_the_form_stays_open(client: C
     status, text = send(client, alice, "channel_add", "webhook", **{"webhook-url": "http://hook.example:22/"})
     assert (status, "Port 22 may not be called; allowed are 80, 443" in text) == (400, True)
     assert "FIRSTBYTE_EXTRA_PORTS" in text
+    status, text = send(
+        client, alice, "channel_add", "slack_app", **{"slack_app-token": "xoxb-1", "slack_app-conversation": "#a"}
+    )
+    assert (status, "begins with xoxb-" in text) == (400, True)
+    assert re.search(r"<details[^>]* open>\s*<summary>Slack app", text)
     assert send(client, alice, "channel_add", "pigeon")[0] == 404
 
 

@@ -9,6 +9,7 @@ from backend.accounts.actions import NewToken, create_token
 from backend.accounts.models import ApiToken
 from backend.accounts.permissions import Role, Scope
 from backend.alerts.actions.channels import create_channel
+from backend.alerts.channels.config import Destination
 from backend.alerts.models import Channel, ChannelKind
 from backend.cast import Member
 from backend.compare.actions import create_pairing
@@ -109,7 +110,11 @@ def make_world(member: Member, *, code: str = "eu") -> World:
 def make_channel(member: Member, name: str = "ops-acme", url: str = "https://hook.example/") -> Channel:
     """A webhook of the member's organisation."""
     made = create_channel(
-        actor=member.user, organisation=member.organisation, kind=ChannelKind.WEBHOOK, name=name, url=url
+        actor=member.user,
+        organisation=member.organisation,
+        kind=ChannelKind.WEBHOOK,
+        name=name,
+        destination=Destination(url=url),
     )
     return made.channel
 

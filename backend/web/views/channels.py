@@ -2,6 +2,7 @@
 
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.http import Http404, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
@@ -13,6 +14,7 @@ from backend.accounts.permissions import Permission
 from backend.alerts.actions import channels as actions
 from backend.alerts.channels import Outcome
 from backend.alerts.channels.config import ChannelError
+from backend.alerts.channels.slack_app import manifest
 from backend.alerts.models import Channel, ChannelKind
 from backend.alerts.queries import channels as queries
 from backend.web.access import MemberRequest, needs
@@ -149,6 +151,7 @@ def _list(request: MemberRequest, faulty: ChannelForm | None = None) -> HttpResp
     context = {
         "channels": rows,
         "verdict": verdict_of(rows) if rows else None,
+        "manifest": manifest(settings.BASE_URL),
         "forms": forms,
         "opened": faulty.prefix if faulty else "" if rows else ChannelKind.SLACK.value,
         "section": "alerts",

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from backend.alerts.channels import Item, Parcel
-from backend.alerts.channels.slack import payload
+from backend.alerts.channels.slack_blocks import payload
 from backend.alerts.tests.test_notices import NOW
 from backend.analysis.weeks import Course, MonitorWeek, RegionWeek
 from backend.weekly.report import CauseWeek, Report, SiteWeek, UptimeWeek
@@ -127,7 +127,7 @@ def test_slack_takes_it_whole() -> None:
     sites = [site(f"Site {number}", uptime=DOWN, probe=slower, cause=cause) for number in range(9)]
     message = message_of(report(*sites), ID)
     item = Item(about=ID, sequence=1, message=message)
-    parcel = Parcel(id=ID, items=(item,), organisation="Acme", base_url="https://fb.example", sent_at=NOW)
+    parcel = Parcel(id=ID, channel=ID, items=(item,), organisation="Acme", base_url="https://fb.example", sent_at=NOW)
 
     body = payload(parcel)
 

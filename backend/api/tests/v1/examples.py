@@ -11,6 +11,7 @@ from uuid import UUID
 from backend.alerts.actions.channels import create_channel
 from backend.alerts.actions.maintenance import plan_maintenance
 from backend.alerts.actions.rules import RuleSettings, create_rule
+from backend.alerts.channels.config import Destination
 from backend.alerts.models import ChannelKind, Incident, Maintenance, Rule
 from backend.api.tests.v1.world import World
 from backend.compare.actions import create_pairing
@@ -216,10 +217,8 @@ def _window(world: World) -> Maintenance:
 
 def _channel(world: World, kind: ChannelKind) -> UUID:
     home = world.member.organisation
-    target: dict[str, Any] = {"url": "https://hook.example/"}
-    if kind is ChannelKind.EMAIL:
-        target = {"addresses": "ops@acme.example"}
-    made = create_channel(actor=None, organisation=home, kind=kind, name=kind.value, **target)
+    target = Destination(url="https://hook.example/", addresses="ops@acme.example")
+    made = create_channel(actor=None, organisation=home, kind=kind, name=kind.value, destination=target)
     return made.channel.public_id
 
 

@@ -12,6 +12,7 @@ from backend.accounts.permissions import Role, Scope
 from backend.alerts import channels
 from backend.alerts.channels import Parcel, Sent
 from backend.alerts.models import Channel, ChannelKind
+from backend.alerts.tests.slack_workspace import CONFIG
 from backend.alerts.tests.standin import StandIn
 from backend.api.models import KeptAnswer
 from backend.api.tests.v1.calling import Program, make_token, problem_of
@@ -52,6 +53,23 @@ def test_a_webhook_is_made_and_its_secret_given_once(program: Program) -> None:
     found = program.get(answer.headers["Location"])
     assert found.json() == {name: value for name, value in made.items() if name != "secret"}
     assert b"hunter2" not in found.content + program.get("channels").content
+
+
+def test_a_slack_app_is_made_and_moved_and_its_secrets_given_to_nobody(program: Program) -> None:
+    answer = program.post("channels", {"kind": "slack_app", "name": "app", "slack_app": CONFIG})
+    made = answer.json()
+    assert (answer.status_code, made["target"], made["secret"]) == (201, CONFIG["conversation"], None)
+    moved = program.call("PATCH", f"channels/{made['id']}", {"slack_app": {"conversation": "C9999ZZZZ"}})
+    assert moved.json()["target"] == "C9999ZZZZ"
+    assert Channel.objects.get().config == CONFIG | {"conversation": "C9999ZZZZ"}
+    for given in (answer.content, moved.content):
+        assert CONFIG["token"].encode() not in given
+        assert CONFIG["signing_secret"].encode() not in given
+
+
+def test_what_a_slack_app_lacks_is_named(program: Program) -> None:
+    found = problem_of(program.post("channels", {"kind": "slack_app", "name": "app"}))
+    assert [fault["pointer"] for fault in found["errors"]] == ["#/slack_app/token"]
 
 
 def test_a_secret_is_not_kept_readable_for_who_repeats_the_request(program: Program) -> None:

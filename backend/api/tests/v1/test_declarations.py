@@ -8,6 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 from backend.accounts.models import AuditEntry
 from backend.accounts.permissions import Role, Scope
 from backend.alerts.actions.channels import create_channel
+from backend.alerts.channels.config import Destination
 from backend.alerts.models import ChannelKind, Rule
 from backend.api.tests.v1.calling import Program, make_token, problem_of
 from backend.api.tests.v1.world import World, make_world
@@ -225,7 +226,7 @@ def test_rules_for_all_sites_and_their_channels_are_declared(program: Program, w
         organisation=world.member.organisation,
         kind=ChannelKind.WEBHOOK,
         name="ops",
-        url="https://hook.example/",
+        destination=Destination(url="https://hook.example/"),
     )
     rules = [
         *exported(program)["rules"],

@@ -1,0 +1,180 @@
+"""Slack apps: a bot that writes by Slack's Web API. All that is said about one incident stands in one thread, and the
+first message of it says how it is now.
+
+Slack's own client is not used for the reasons that `slack` gives.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import Any
+
+from django.conf import settings
+
+from backend.alerts.channels.parcel import Outcome, Parcel, Sent, Thread, answered, unanswered
+from backend.alerts.channels.slack_blocks import payload
+from backend.alerts.message import GOING_ON, OVER, Event
+from backend.outbound import Answer, Outbound, OutboundError
+
+# Posting takes three calls at most, where a thread is gone and a form refused. With the changes of first messages they
+# are over before the lease of `delivery` is.
+CALL_S, CHANGES_S = 10.0, 15.0
+# Slack gives the whole message back, each letter beyond ASCII in six.
+ANSWER_BYTES = 128 * 1024
+_TS = re.compile(r"[0-9]{1,20}\.[0-9]{1,10}")
+_PLACE = re.compile(r"[A-Z0-9]{1,40}")
+
+# Words of Slack's Web API (docs.slack.dev, `chat.postMessage` and what every method may answer).
+_GONE = {
+    "account_inactive": "The app was removed from Slack.",
+    "channel_not_found": "There is no such channel, or it is private and the app was not invited.",
+    "invalid_auth": "Slack does not know the token, or refuses it from this address.",
+    "is_archived": "The channel is archived.",
+    "not_authed": "Slack saw no token.",
+    "token_expired": "The token has ended: switch token rotation off in the app's settings.",
+    "token_revoked": "The token was taken back.",
+}
+_MENDABLE = {
+    "missing_scope": "Give the app the scope chat:write, and install it anew.",
+    "not_in_channel": "The app is not in that channel: write /invite and its name there.",
+    "restricted_action": "The workspace does not let the app write there.",
+    "restricted_action_read_only_channel": "Nobody may write in that channel.",
+}
+_NOT_TAKEN = {"invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "no_text"}
+_NO_THREAD = {
+    "cannot_reply_to_message",
+    "invalid_thread_ts",
+    "message_not_found",
+    "restricted_action_non_threadable_channel",
+    "restricted_action_thread_locked",
+    "thread_not_found",
+}
+# What an app needs to be: pasted where Slack asks for a manifest.
+_SCOPES = ("chat:write", "chat:write.public")
+
+
+def manifest(base_url: str) -> str:
+    """What makes an app in Slack, as JSON."""
+    pressed = {"is_enabled": True, "request_url": f"{base_url}/api/v1/slack/pressed"}
+    wanted = {
+        "display_information": {"name": "Firstbyte", "description": "Alerts about sites"},
+        "features": {"bot_user": {"display_name": "Firstbyte", "always_online": True}},
+        "oauth_config": {"scopes": {"bot": list(_SCOPES)}},
+        "settings": {"interactivity": pressed, "token_rotation_enabled": False},
+    }
+    return json.dumps(wanted, indent=2)
+
+
+def send(config: Mapping[str, Any], parcel: Parcel, outbound: Outbound) -> Sent:
+    """Posts the parcel, in the thread that is there of its object, and brings first messages up to date. Never raises
+    for what the other side does.
+    """
+    bot = _Bot(
+        config=config,
+        outbound=replace(outbound, timeout_s=min(outbound.timeout_s, CALL_S), answer_bytes=ANSWER_BYTES),
+    )
+    thread = None if parcel.is_digest else parcel.threads.get(parcel.items[0].about)
+    try:
+        said = bot.post(parcel, thread)
+        if thread is not None and said.error in _NO_THREAD:
+            thread, parcel = None, replace(parcel, threads={})
+            said = bot.post(parcel, None)
+    except OutboundError as error:
+        return unanswered(error)
+    outcome = _outcome_of(said)
+    words = said.words
+    if outcome is Outcome.DELIVERED and (fault := bot.bring_up_to_date(parcel)):
+        words = f"{words}; its first message could not be changed: {fault}"
+    sent = answered(said.answer, outcome, parcel.sent_at, words=words)
+    return replace(sent, begun=_begun(said, parcel)) if outcome is Outcome.DELIVERED and thread is None else sent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Said:
+    """Slack's answer. `error` is its word for what is wrong: None where nothing is, empty where it said none."""
+
+    answer: Answer
+    error: str | None
+    begun: Thread | None = None
+
+    @property
+    def words(self) -> str:
+        if not self.error:
+            return "ok" if self.error is None else ""
+        advice = _GONE.get(self.error) or _MENDABLE.get(self.error)
+        return f"{self.error}: {advice}" if advice else self.error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Bot:
+    config: Mapping[str, Any]
+    outbound: Outbound
+
+    def post(self, parcel: Parcel, thread: Thread | None) -> _Said:
+        """A new message, or a reply that the whole channel sees. Raises OutboundError."""
+        where: dict[str, Any] = {"channel": self.config["conversation"]}
+        if thread is not None:
+            is_loud = parcel.first.event is not Event.BETTER
+            where = {"channel": thread.conversation, "thread_ts": thread.ts, "reply_broadcast": is_loud}
+        said = self._call("chat.postMessage", where | self._body(parcel))
+        if said.error in _NOT_TAKEN and not parcel.plain:
+            return self._call("chat.postMessage", where | self._body(replace(parcel, plain=True)))
+        return said
+
+    def bring_up_to_date(self, parcel: Parcel) -> str:
+        """Makes the first message of each thread say what is said now, as far as there is time; what went wrong."""
+        until, fault = monotonic() + CHANGES_S, ""
+        for item in parcel.items:
+            thread = parcel.threads.get(item.about)
+            if thread is None or monotonic() > until:
+                continue
+            now = self._body(replace(parcel, items=(item,)))
+            body = {name: now[name] for name in ("text", "blocks") if name in now}
+            try:
+                said = self._call("chat.update", {"channel": thread.conversation, "ts": thread.ts} | body)
+            except OutboundError as error:
+                return str(error)
+            fault = fault or (said.error if said.error is not None else "")
+        return fault
+
+    def _body(self, parcel: Parcel) -> dict[str, Any]:
+        return payload(parcel, pressable=bool(self.config.get("signing_secret")))
+
+    def _call(self, method: str, body: Mapping[str, Any]) -> _Said:
+        headers = {
+            "Content-Type": "application/json; charset=utf-8",
+            "Authorization": f"Bearer {self.config['token']}",
+        }
+        data = json.dumps(body, separators=(",", ":")).encode()
+        return _read(self.outbound.post(f"{settings.SLACK_API}/{method}", data, headers))
+
+
+def _read(answer: Answer) -> _Said:
+    """What Slack said, which may be anything."""
+    try:
+        told = json.loads(answer.body)
+    except (ValueError, RecursionError):
+        told = None
+    if answer.status != 200 or not isinstance(told, dict):
+        return _Said(answer=answer, error="")
+    if told.get("ok") is not True:
+        return _Said(answer=answer, error=str(told.get("error", "")))
+    place, ts = str(told.get("channel")), str(told.get("ts"))
+    is_one = _PLACE.fullmatch(place) and _TS.fullmatch(ts)
+    return _Said(answer=answer, error=None, begun=Thread(conversation=place, ts=ts) if is_one else None)
+
+
+def _outcome_of(said: _Said) -> Outcome:
+    if said.error is None:
+        return Outcome.DELIVERED
+    if said.error in _GONE:
+        return Outcome.GONE
+    return Outcome.REFUSED if said.error in _NOT_TAKEN else Outcome.RETRY
+
+
+def _begun(said: _Said, parcel: Parcel) -> Thread | None:
+    """The thread of an incident begins with the first message about it alone."""
+    is_of_incident = parcel.first.event in GOING_ON | OVER
+    return said.begun if is_of_incident and not parcel.is_digest else None
