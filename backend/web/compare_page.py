@@ -1,6 +1,6 @@
 """Two runs or imports side by side: what differs between them, in a sentence, in numbers and row by row. No I/O."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from operator import attrgetter
 
@@ -14,6 +14,7 @@ from backend.web.waterfall.matching import changes_of
 from backend.web.waterfall.moments import document_of
 from backend.web.waterfall.side_by_side import board_of_two
 from backend.web.waterfall.text import printable
+from workers.measurement.compute.devtools.vitals import MAX_NAME_CHARS
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.timing import Phases, answer_phases
@@ -156,13 +157,30 @@ def _parts(board: Board) -> str:
 
 def lines_of(first: Measurement, second: Measurement) -> tuple[Line, ...]:
     """Each number that either knows, and how much the second differs; none for runs of two kinds."""
-    found: Iterable[Line | None] = ()
+    found: list[Line | None] = []
     if isinstance(first, PageMeasurement) and isinstance(second, PageMeasurement):
-        found = (_line(name, read(first), read(second), text) for name, read, text in _METRICS)
+        found = [_line(name, read(first), read(second), text) for name, read, text in _METRICS]
+        found += _timing_lines(first, second)
     if isinstance(first, ProbeMeasurement) and isinstance(second, ProbeMeasurement):
         before, after = _phases(first), _phases(second)
-        found = (_line(name, read(before), read(after), units.duration) for name, read in _PHASES.items())
+        found = [_line(name, read(before), read(after), units.duration) for name, read in _PHASES.items()]
     return tuple(line for line in found if line is not None)
+
+
+def _timing_lines(first: PageMeasurement, second: PageMeasurement) -> list[Line | None]:
+    """What both pages, or either, measured themselves: instants, and how long measures took."""
+    before, after = _timings(first), _timings(second)
+    return [_line(name, before.get(name), after.get(name), units.duration) for name in dict.fromkeys([*before, *after])]
+
+
+def _timings(page: PageMeasurement) -> Mapping[str, int]:
+    """By kind and name, so that a mark and a measure of one name are two."""
+    return {
+        f"{one.kind.value} {printable(one.name, MAX_NAME_CHARS)}": one.at_us
+        if one.duration_us is None
+        else one.duration_us
+        for one in page.vitals.user_timings or ()
+    }
 
 
 def _line(name: str, one: Number, other: Number, text: Callable[[int], str]) -> Line | None:

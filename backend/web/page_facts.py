@@ -12,6 +12,7 @@ from workers.measurement.compute.page.representative import METRICS, Spread, rep
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import ConsoleMessage, HostDelivery, ViewSample
+from workers.measurement.vitals import TimingKind, UserTiming
 from workers.measurement.waterfall import ResourceType
 
 _MAX_TEXT_CHARS = 500
@@ -39,6 +40,7 @@ _TYPES = {
     ResourceType.WEBSOCKET: "WebSockets",
     ResourceType.OTHER: "Other",
 }
+_TIMINGS = {TimingKind.MARK: "mark", TimingKind.MEASURE: "measure", TimingKind.ELEMENT: "element painted"}
 _BUSY = {"script": "Scripts", "style": "Style", "layout": "Layout", "other": "Parsing, painting and the rest"}
 _STATES = {
     PageState.COLD: "first visit",
@@ -104,6 +106,16 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TimingLine:
+    """What the page itself measured; `length` is empty of what is an instant."""
+
+    name: str
+    kind: str
+    at: str
+    length: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageFacts:
     """`tasks` sums the long tasks up in a sentence; empty where nobody looked."""
 
@@ -112,6 +124,7 @@ class PageFacts:
     hosts: tuple[Part, ...]
     busy: tuple[Busy, ...]
     tasks: str
+    timings: tuple[TimingLine, ...]
     console: tuple[Message, ...]
 
 
@@ -125,8 +138,15 @@ def page_facts(page: PageMeasurement, visit: str = "") -> PageFacts:
         hosts=_hosts(seen),
         busy=_busy(seen),
         tasks=_tasks(seen),
+        timings=tuple(_timing(one) for one in seen.vitals.user_timings or ()),
         console=tuple(_message(one) for one in seen.console),
     )
+
+
+def _timing(one: UserTiming) -> TimingLine:
+    length = "" if one.duration_us is None else units.duration(one.duration_us)
+    name = printable(one.name, _MAX_TEXT_CHARS)
+    return TimingLine(name=name, kind=_TIMINGS[one.kind], at=units.duration(one.at_us), length=length)
 
 
 def _is_told(samples: tuple[ViewSample, ...], state: PageState) -> bool:

@@ -28,6 +28,7 @@ from workers.measurement.messages import (
 )
 from workers.measurement.pair import CacheState, Leg, LegExchange
 from workers.measurement.timing import Phases, Timing, answer_phases
+from workers.measurement.vitals import UserTiming
 from workers.measurement.waterfall import Request, ServedFrom, TimingSource, Waterfall, received_bytes
 
 Level = Literal["good", "warn", "bad", "info"]
@@ -256,6 +257,7 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
         *_seen(LABELS["tbt"], vitals.tbt_us, note="what tasks take beyond 50 ms, from first paint on"),
         *_seen(LABELS["speed_index"], vitals.speed_index_us, note="how soon the screen filled"),
         *_seen(MARK_NAMES["dcl"], vitals.dom_content_loaded_us, "dcl"),
+        *_timings_card(vitals.user_timings),
         Card(
             name=LABELS["load"],
             value=units.duration(vitals.load_us),
@@ -269,6 +271,15 @@ def _page_cards(page: PageMeasurement) -> tuple[Card, ...]:
         ),
         _connections_card(page.waterfall),
     )
+
+
+def _timings_card(timings: tuple[UserTiming, ...] | None) -> tuple[Card, ...]:
+    """What the page itself measured; no card where it measured nothing."""
+    if not timings:
+        return ()
+    line: MarkKey | None = "user-timing" if any(one.duration_us is None for one in timings) else None
+    value = number_of(len(timings), "mark")
+    return (Card(name=MARK_NAMES["user-timing"], value=value, note="what the page itself measured", line=line),)
 
 
 def _connections_card(waterfall: Waterfall) -> Card:

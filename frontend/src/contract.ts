@@ -24,7 +24,7 @@ export interface FilmData {
 }
 
 export interface Moment {
-  readonly key: "first-byte" | "start-render" | "fcp" | "lcp" | "dcl" | "load" | "shift";
+  readonly key: "first-byte" | "start-render" | "fcp" | "lcp" | "dcl" | "load" | "shift" | "user-timing";
   readonly text: string;
   readonly at_us: number;
 }

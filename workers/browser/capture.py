@@ -58,7 +58,7 @@ class Loaded:
 
 
 def _injection() -> str:
-    names = ("observe", "fcp", "lcp", "cls", "tasks", "dom")
+    names = ("observe", "fcp", "lcp", "cls", "tasks", "timings", "dom")
     body = "\n".join((_SCRIPTS / f"{name}.js").read_text("utf-8") for name in names)
     return f"if (window === window.top) {{ (() => {{\n{body}\n}})(); }}"
 

@@ -29,6 +29,8 @@ from workers.measurement.views_drawing import view_facts
 from workers.measurement.waterfall import Request, received_bytes
 
 _USUAL = Canvas()
+# Of what a page itself measured so much is told, each name in so much room.
+_TIMINGS, _NAME_COLUMNS = 8, 30
 
 
 def draw(outcome: Outcome, canvas: Canvas = _USUAL) -> str:
@@ -58,7 +60,7 @@ def _page(page: PageMeasurement, canvas: Canvas) -> list[str]:
     lines = [_row(row, page.waterfall.open_span(row), end_us, canvas) for row in rows[: canvas.rows]]
     if len(rows) > len(lines):
         lines.append(canvas.left_out([counted(len(rows) - len(lines), "more request")]))
-    kinds = [*_page_summary(page), *view_facts(page)]
+    kinds = [*_page_summary(page, canvas), *view_facts(page)]
     return [*lines, *(line for facts in kinds for line in _in_lines(facts, canvas)), legend(canvas)]
 
 
@@ -79,7 +81,7 @@ def _total(row: Request, still_open: Span | None) -> str:
     return f">{format_duration(still_open.end_us - row.timing.start_us)}"
 
 
-def _page_summary(page: PageMeasurement) -> list[list[str]]:
+def _page_summary(page: PageMeasurement, canvas: Canvas) -> list[list[str]]:
     rows = page.waterfall.requests
     received = received_bytes(rows)
     failed = sum(row.failure is not None for row in rows)
@@ -92,7 +94,8 @@ def _page_summary(page: PageMeasurement) -> list[list[str]]:
         f"{still_open} still open ({OPEN})" if still_open else "",
         _errors(page),
     ]
-    return [facts for facts in (_figures(page), _main_thread(page), [count for count in counts if count]) if facts]
+    groups = (_figures(page), _timings(page, canvas), _main_thread(page), [count for count in counts if count])
+    return [facts for facts in groups if facts]
 
 
 def _connections(opened: Sequence[Connection]) -> str:
@@ -100,6 +103,19 @@ def _connections(opened: Sequence[Connection]) -> str:
     unused = sum(one.requests == 0 for one in opened)
     told = counted(len(opened), "connection") if opened else ""
     return f"{told} ({unused} never used)" if unused else told
+
+
+def _timings(page: PageMeasurement, canvas: Canvas) -> list[str]:
+    """What the page itself measured: its instants, and how long its measures took."""
+    timings = page.vitals.user_timings or ()
+    told = [
+        f"{fit(canvas.named(one.name), _NAME_COLUMNS)} {format_duration(one.at_us)}"
+        if one.duration_us is None
+        else f"{fit(canvas.named(one.name), _NAME_COLUMNS)} took {format_duration(one.duration_us)}"
+        for one in timings[:_TIMINGS]
+    ]
+    more = [f"{len(timings) - _TIMINGS} more"] if len(timings) > _TIMINGS else []
+    return [f"its own: {told[0]}", *told[1:], *more] if told else []
 
 
 def _main_thread(page: PageMeasurement) -> list[str]:

@@ -17,7 +17,7 @@ from workers.measurement.har_timing import ms_or_none, ms_or_unknown
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.redaction import Masks, Redaction
-from workers.measurement.vitals import Vitals
+from workers.measurement.vitals import TimingKind, Vitals
 from workers.measurement.waterfall import Waterfall
 
 Document = dict[str, Any]
@@ -151,9 +151,26 @@ def _metrics(view: _View, masks: Masks) -> Document:
         "_visualComplete": ms_or_none(vitals.visually_complete_us),
         "_TotalBlockingTime": ms_or_none(vitals.tbt_us),
         "_longTasks": None if tasks is None else [[ms_or_none(t.start_us), ms_or_none(t.end_us)] for t in tasks],
+        **_user_timings(vitals, masks),
         "_lcpElement": masks.only_below_strict(vitals.lcp_element),
         "_lcpUrl": None if vitals.lcp_url is None else masks.url(vitals.lcp_url),
     }
+
+
+def _user_timings(vitals: Vitals, masks: Masks) -> Document:
+    """What the page itself measured, in WebPageTest's two ways; its names tell of more than speed."""
+    timings = () if masks.is_strict else vitals.user_timings or ()
+    instants = {masks.bare(one.name): ms_or_none(one.at_us) for one in timings if one.kind is not TimingKind.MEASURE}
+    measures = [
+        {
+            "name": masks.bare(one.name),
+            "startTime": ms_or_none(one.at_us),
+            "duration": ms_or_none(one.duration_us),
+        }
+        for one in timings
+        if one.kind is TimingKind.MEASURE
+    ]
+    return {"_userTimes": instants, "_userTimingMeasures": measures} if timings else {}
 
 
 def _entries_of_view(view: _View, masks: Masks) -> list[Document]:

@@ -1,6 +1,7 @@
 """What the visitor saw and when, and what the browser's main thread did for it."""
 
 from dataclasses import dataclass
+from enum import StrEnum
 
 from workers.measurement.timing import Span
 
@@ -11,6 +12,26 @@ class LayoutShift:
 
     at_us: int
     score: float
+
+
+class TimingKind(StrEnum):
+    """An instant and a stretch of User Timing (W3C), or when an element was painted (Element Timing, WICG)."""
+
+    MARK = "mark"
+    MEASURE = "measure"
+    ELEMENT = "element"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UserTiming:
+    """What the page itself measured, by the name that it gave: the first of that kind and name. A stretch begins at
+    `at` and has a duration, others have none.
+    """
+
+    kind: TimingKind
+    name: str
+    at_us: int
+    duration_us: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,9 +50,9 @@ class Vitals:
 
     `start_render`, `speed_index`, `visually_complete` come from the filmstrip. `tbt` is what long tasks hold beyond
     50 ms each from FCP until the page was at rest: its network quiet for two seconds, and its main thread free then.
-    `long_tasks` is None when nobody knows, empty when there were none. `contention` is for about how long the
-    browser had to wait for processors that others of its machine had, until all was loaded and painted; None when the
-    machine does not tell.
+    `long_tasks` and `user_timings` are None when nobody knows, empty when there were none. `contention` is for about
+    how long the browser had to wait for processors that others of its machine had, until all was loaded and painted;
+    None when the machine does not tell.
     """
 
     fcp_us: int | None = None
@@ -51,3 +72,4 @@ class Vitals:
     shifts: tuple[LayoutShift, ...] = ()
     cpu: CpuTime | None = None
     contention_us: int | None = None
+    user_timings: tuple[UserTiming, ...] | None = None

@@ -19,9 +19,12 @@ from backend.sites import actions
 from backend.web.compare_page import growth_of, lines_of
 from backend.web.tests import measurements
 from backend.web.tests.world import World
+from backend.web.units import ABSENT
 from workers.measurement.messages import Measured, Missed, MissedReason, Outcome, PageMeasurement, ProbeMeasurement
 from workers.measurement.routes import PictureKind
 from workers.measurement.timing import Span
+from workers.measurement.vitals import TimingKind, UserTiming
+from workers.tests.builders import build_page
 
 pytestmark = pytest.mark.django_db
 
@@ -69,6 +72,19 @@ def test_a_difference_of_no_whole_per_cent_is_told_without_one() -> None:
     second = replace(first, waterfall=replace(first.waterfall, requests=(larger, *others)))
     line = next(one for one in lines_of(first, second) if one.name == "Transferred")
     assert line.difference == "+62 B"
+
+
+def test_what_pages_measured_themselves_is_compared_by_name() -> None:
+    page = build_page()
+    before = (UserTiming(kind=TimingKind.MARK, name="hero", at_us=300_000),)
+    after = (
+        UserTiming(kind=TimingKind.MARK, name="hero", at_us=450_000),
+        UserTiming(kind=TimingKind.MEASURE, name="hero", at_us=1, duration_us=20_000),
+    )
+    first, second = (replace(page, vitals=replace(page.vitals, user_timings=told)) for told in (before, after))
+    lines = {line.name: (line.first, line.second) for line in lines_of(first, second)}
+    assert lines["mark hero"] == ("300 ms", "450 ms")
+    assert lines["measure hero"] == (ABSENT, "20 ms")
 
 
 def test_connections_that_nobody_used_are_no_difference() -> None:

@@ -8,7 +8,7 @@ from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import Activity, ConsoleLevel, ConsoleMessage, HostDelivery, RepeatView, ViewSample
 from workers.measurement.timing import Span
-from workers.measurement.vitals import CpuTime, Vitals
+from workers.measurement.vitals import CpuTime, TimingKind, UserTiming, Vitals
 
 
 def facts(**changes: object) -> PageFacts:
@@ -93,6 +93,20 @@ def test_the_main_thread_is_told_by_kind_and_by_its_long_tasks() -> None:
     assert facts(vitals=Vitals()).tasks == ""
     watched = Activity(step_us=100_000, script_us=(100_000,))
     assert facts(vitals=Vitals(), activity=watched).tasks.endswith("is not known.")
+
+
+def test_what_the_page_measured_is_told_by_name() -> None:
+    timings = (
+        UserTiming(kind=TimingKind.MEASURE, name="a\u202eb", at_us=20_000, duration_us=45_000),
+        UserTiming(kind=TimingKind.ELEMENT, name="hero", at_us=300_000),
+    )
+    told = facts(vitals=Vitals(user_timings=timings)).timings
+    assert [(one.kind, one.at, one.length) for one in told] == [
+        ("measure", "20 ms", "45 ms"),
+        ("element painted", "300 ms", ""),
+    ]
+    assert "\u202e" not in told[0].name
+    assert facts(vitals=Vitals()).timings == ()
 
 
 def test_what_the_console_said_cannot_do_anything_here() -> None:

@@ -9,7 +9,7 @@ from typing import Literal
 
 from backend.web.units import short_duration
 
-MarkKey = Literal["first-byte", "start-render", "fcp", "lcp", "dcl", "load", "shift"]
+MarkKey = Literal["first-byte", "start-render", "fcp", "lcp", "dcl", "load", "shift", "user-timing"]
 
 MAX_TICKS = 5
 # Room for one label ("Largest paint 12.34 s") in percent of an axis in a window of 320 pixels, the narrowest that must

@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from backend.web.units import duration
 from backend.web.waterfall.axis import MarkKey, Moment
 from backend.web.waterfall.shapes import MARK_NAMES
+from backend.web.waterfall.text import printable
 from workers.measurement.messages import PageMeasurement, ProbeMeasurement
-from workers.measurement.vitals import LayoutShift
+from workers.measurement.vitals import LayoutShift, TimingKind, UserTiming
 from workers.measurement.waterfall import Request
 
 # What a layout shift must amount to for a line of its own, as in WebPageTest, and how many are drawn.
 MIN_SHIFT = 0.001
 MAX_SHIFTS = 50
+# Of what the page itself marked so much is drawn; more would hide the rows. Its names have the room of our own.
+MAX_TIMINGS, NAME_CHARS = 5, 13
 
 
 def document_of(page: PageMeasurement) -> Request | None:
@@ -35,7 +38,7 @@ def page_moments(page: PageMeasurement, zero_us: int = 0) -> tuple[Moment, ...]:
         for key, us in instants
         if us is not None
     )
-    return (*known, *_shifts(vitals.shifts))
+    return (*known, *_shifts(vitals.shifts), *_timings(vitals.user_timings or (), zero_us))
 
 
 def probe_moments(probe: ProbeMeasurement, zero_us: int = 0) -> tuple[Moment, ...]:
@@ -53,3 +56,11 @@ def _shifts(shifts: tuple[LayoutShift, ...]) -> Iterator[Moment]:
     for index, one in enumerate(seen):
         text = "" if index else f"{MARK_NAMES['shift']} {one.score:.3f}".rstrip("0").rstrip(".")
         yield Moment(key="shift", text=text, at_us=one.at_us)
+
+
+def _timings(timings: tuple[UserTiming, ...], zero_us: int) -> Iterator[Moment]:
+    """A line for each instant that the page named, the earliest first."""
+    instants = [one for one in timings if one.kind is not TimingKind.MEASURE]
+    for one in instants[:MAX_TIMINGS]:
+        text = f"{printable(one.name, NAME_CHARS)} {duration(one.at_us - zero_us)}"
+        yield Moment(key="user-timing", text=text, at_us=one.at_us)

@@ -151,11 +151,12 @@ def bars_of(segments: Iterable[Segment], axis: Axis, *, lane: int = 0, title: st
 
 
 def own_axis(measured: PageMeasurement | ProbeMeasurement) -> Axis:
-    """The axis that holds all of a measurement."""
+    """The axis that holds all of a measurement, but for what a page marked behind its end."""
     if isinstance(measured, ProbeMeasurement):
         return _axis_over([hop.timing for hop in measured.hops], [])
     timings = [request.timing for request in measured.waterfall.requests]
-    return _axis_over(timings, [*(moment.at_us for moment in page_moments(measured)), *_ends_around(measured)])
+    seen = [moment.at_us for moment in page_moments(measured) if moment.key != "user-timing"]
+    return _axis_over(timings, [*seen, *_ends_around(measured)])
 
 
 def own_domain(page: PageMeasurement) -> str:

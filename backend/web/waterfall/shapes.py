@@ -56,6 +56,7 @@ MARK_NAMES: dict[MarkKey, str] = {
     "dcl": "DOM ready",
     "load": LABELS["load"],
     "shift": LABELS["cls"],
+    "user-timing": "User timing",
 }
 
 Trait = Literal["differs", "failed", "blocking", "third-party", "cached", "redirect"]

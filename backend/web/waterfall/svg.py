@@ -70,6 +70,7 @@ COLOURS = {
     "mark-dcl": "#873398",
     "mark-load": "#0b55d0",
     "mark-shift": "#a50e0e",
+    "mark-user-timing": "#69009e",
     "strip-received": "#1d745e",
     "strip-cpu": "#b77d0b",
     "strip-script": "#b77d0b",
@@ -81,7 +82,7 @@ COLOURS = {
 _TINTS = {"error": "bad-soft", "redirect": "warn-soft"}
 _STATUS = {"error": "bad", "redirect": "warn"}
 # As in `frontend/src/styles/waterfall-axis.css`, to which a test holds them.
-DASHES = {"lcp": "5 3", "load": "2 2", "dcl": "8 2 2 2", "shift": "3 5"}
+DASHES = {"lcp": "5 3", "load": "2 2", "dcl": "8 2 2 2", "shift": "3 5", "user-timing": "1 4"}
 
 
 def svg_of(board: Board, title: str) -> str:

@@ -51,6 +51,7 @@ def page_document(url: str, outcome: Measured | Failed) -> Document:
         "lcp": {"element": seen.vitals.lcp_element, "url": seen.vitals.lcp_url, "request": _lcp_request(seen)},
         "shifts": [{"at_ms": milliseconds(one.at_us), "score": one.score} for one in seen.vitals.shifts],
         "long_tasks": _long_tasks(seen.vitals),
+        "user_timings": _user_timings(seen.vitals),
         "cpu": _cpu(seen.vitals),
         "contention_ms": milliseconds(seen.vitals.contention_us),
         **_rows(seen.waterfall),
@@ -125,6 +126,20 @@ def _long_tasks(vitals: Vitals) -> list[Document] | None:
     return [
         {"start_ms": milliseconds(task.start_us), "duration_ms": milliseconds(task.duration_us)}
         for task in vitals.long_tasks
+    ]
+
+
+def _user_timings(vitals: Vitals) -> list[Document] | None:
+    if vitals.user_timings is None:
+        return None
+    return [
+        {
+            "kind": str(one.kind),
+            "name": one.name,
+            "at_ms": milliseconds(one.at_us),
+            "duration_ms": milliseconds(one.duration_us),
+        }
+        for one in vitals.user_timings
     ]
 
 

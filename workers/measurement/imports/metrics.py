@@ -1,14 +1,19 @@
 """The figures of a page, whoever wrote them and where: WebPageTest, browsertime, DevTools, ourselves."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
 from typing import Any
 
-from workers.measurement.compute.texts import short_url
+from workers.measurement.compute.devtools.vitals import MAX_NAME_CHARS, MAX_TOLD
+from workers.measurement.compute.texts import plain, short_url
 from workers.measurement.imports.fields import Fields, count_or_none, list_of, text_or_none, us_or_none
 from workers.measurement.timing import Span
-from workers.measurement.vitals import Vitals
+from workers.measurement.vitals import TimingKind, UserTiming, Vitals
 
-_MAX_TASKS = 2000
+_MAX_TASKS, _MAX_TIMINGS = 2000, 1000
+# Nobody watches a load for longer: what a page named behind that is no instant of it.
+_LONGEST_US = 600_000_000
 _MAX_ELEMENT_CHARS = 200
 _MAX_CLS = 1_000.0
 _CHROME = "chromeUserTiming."
@@ -58,6 +63,7 @@ def vitals_in(sources: Sequence[Fields], prefix: str, *, shift_us: int = 0) -> V
         tbt_us=next((us for source in spread for name in _TBT if (us := us_or_none(source, name)) is not None), None),
         cls=_score(spread),
         long_tasks=_tasks(spread, shift_us),
+        user_timings=_user_timings(spread, shift_us),
         lcp_element=next(
             (text for one in spread if (text := text_or_none(one, "lcpElement", _MAX_ELEMENT_CHARS))), None
         ),
@@ -105,6 +111,34 @@ def _tasks(sources: Sequence[Fields], shift_us: int) -> tuple[Span, ...] | None:
         if start_us is not None and end_us is not None and end_us >= start_us >= shift_us:
             spans.append(Span(start_us=start_us - shift_us, end_us=end_us - shift_us))
     return tuple(spans)
+
+
+def _user_timings(sources: Sequence[Fields], shift_us: int) -> tuple[UserTiming, ...] | None:
+    """WebPageTest's instants by their names, and its list of measures; None where a file has neither."""
+    for source in sources:
+        times, measures = source.get("userTimes"), list_of(source, "userTimingMeasures")
+        if isinstance(times, dict) or measures:
+            found = [*_instants(times if isinstance(times, dict) else {}), *_measures(measures)]
+            shifted = [replace(one, at_us=one.at_us - shift_us) for one in found if one.at_us >= shift_us]
+            told = (one for one in shifted if one.at_us <= _LONGEST_US)
+            return tuple(sorted(told, key=lambda one: one.at_us)[:MAX_TOLD])
+    return None
+
+
+def _instants(times: Fields) -> Iterator[UserTiming]:
+    for name in islice(times, _MAX_TIMINGS):
+        at_us, shown = us_or_none(times, name), plain(name, MAX_NAME_CHARS)
+        if at_us is not None and shown:
+            yield UserTiming(kind=TimingKind.MARK, name=shown, at_us=at_us)
+
+
+def _measures(listed: Sequence[Any]) -> Iterator[UserTiming]:
+    for one in listed[:_MAX_TIMINGS]:
+        measure = one if isinstance(one, dict) else {}
+        name, at_us = text_or_none(measure, "name", MAX_NAME_CHARS), us_or_none(measure, "startTime")
+        duration_us = us_or_none(measure, "duration")
+        if name and at_us is not None and duration_us is not None:
+            yield UserTiming(kind=TimingKind.MEASURE, name=name, at_us=at_us, duration_us=duration_us)
 
 
 def numbered(source: Fields, name: str) -> int | None:

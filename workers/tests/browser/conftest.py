@@ -1,7 +1,9 @@
 """A real browser for the tests of this folder: one per test process, since starting one takes a second."""
 
 import os
+import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,12 +15,15 @@ from workers.browser.seen import PageRun
 from workers.browser.settings import BrowserSettings
 from workers.measurement.addresses import parse_networks
 from workers.measurement.messages import Failed, Kind, Measured, PageMeasurement, RunRequest
-from workers.tests.browser.sites import IMAGE, SCRIPT, STYLE, Site, serving, write_authority
+from workers.tests.browser.sites import IMAGE, SCRIPT, STYLE, Answer, Site, serving, write_authority
 from workers.tests.builders import build_request
 from workers.tests.second_tries import measured_again
 
 EVERY_PORT = frozenset(range(1024, 65536))
 Load = Callable[..., PageRun]
+Shown = Callable[..., PageRun]
+# What a page waits for until it says itself that it is done, however long a busy machine takes.
+HELD, DONE = "<img src=/held.png>", "fetch('/done')"
 
 
 def page_request(url: str, **changes: Any) -> RunRequest:
@@ -61,6 +66,23 @@ def site() -> Iterator[Site]:
 @pytest.fixture
 def load(pool: BrowserPool) -> Load:
     return lambda url, **changes: pool.load(page_request(url, **changes))
+
+
+@pytest.fixture
+def shown(load: Load, site: Site) -> Shown:
+    """A load of the page that is over when the page says so."""
+
+    def show(body: str, **changes: Any) -> PageRun:
+        done = threading.Event()
+
+        def release() -> Iterator[bytes]:
+            done.set()
+            yield b"done"
+
+        site.answers |= {"/held.png": replace(IMAGE, wait_for=done), "/done": Answer(body=release, kind="text/plain")}
+        return load(site.page("/", body), **changes)
+
+    return show
 
 
 def cut_off(

@@ -2,28 +2,21 @@
 
 import io
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import replace
 from statistics import median
-from typing import Any
 
 import pytest
 from PIL import Image
 
 from workers.browser import capture
-from workers.browser.seen import PageRun
 from workers.browser.sight import MAX_FILM_BYTES
 from workers.measurement.connection import Header
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import MAX_CONSOLE_MESSAGES, MAX_FRAMES, ConsoleLevel
 from workers.measurement.routes import PictureKind
-from workers.tests.browser.conftest import Load, cut_off, measured
-from workers.tests.browser.sites import IMAGE, Answer, Site
+from workers.tests.browser.conftest import DONE, HELD, Load, Shown, cut_off, measured
+from workers.tests.browser.sites import Answer, Site
 from workers.tests.waiting import undisturbed
 
-Shown = Callable[..., PageRun]
-# What the page waits for until it says itself that it is done, however long a busy machine takes.
-HELD, DONE = "<img src=/held.png>", "fetch('/done')"
 # The screen is black, then red, then green …, half a step each. What is told is the frame before which it was drawn.
 COLOURS = f"""<body style="margin:0"><div id=a style="height:100vh"></div>{HELD}<script>
 const colours = ["#000", "#f00", "#0f0", "#00f", "#ff0", "#0ff"];
@@ -75,23 +68,6 @@ function draw() {{
 }}
 draw();
 </script>"""
-
-
-@pytest.fixture
-def shown(load: Load, site: Site) -> Shown:
-    """A load of the page that is over when the page says so."""
-
-    def show(body: str, **changes: Any) -> PageRun:
-        done = threading.Event()
-
-        def release() -> Iterator[bytes]:
-            done.set()
-            yield b"done"
-
-        site.answers |= {"/held.png": replace(IMAGE, wait_for=done), "/done": Answer(body=release, kind="text/plain")}
-        return load(site.page("/", body), **changes)
-
-    return show
 
 
 @undisturbed

@@ -32,7 +32,7 @@ from workers.measurement.page_view import (
     RepeatView,
     ViewSample,
 )
-from workers.measurement.vitals import CpuTime, LayoutShift, Vitals
+from workers.measurement.vitals import CpuTime, LayoutShift, TimingKind, UserTiming, Vitals
 from workers.tests.builders import build_page, span
 from workers.tests.diagnosis.test_probe_document import closed
 
@@ -114,6 +114,10 @@ def full_page() -> PageMeasurement:
         vitals=replace(
             page.vitals,
             long_tasks=(span(100, 180),),
+            user_timings=(
+                UserTiming(kind=TimingKind.MEASURE, name="cart", at_us=2_000, duration_us=1_500),
+                UserTiming(kind=TimingKind.MARK, name="hero", at_us=3_000),
+            ),
             shifts=(LayoutShift(at_us=400_000, score=0.02),),
             cpu=CpuTime(script_us=1, style_us=2, layout_us=3, other_us=4),
             speed_index_us=350_000,

@@ -16,7 +16,7 @@ from workers.measurement.evidence import CertificateFault, Trial, TrialEvidence
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.messages import Failed, Hop, Measured, Missed, MissedReason, PageMeasurement, ProbeMeasurement
 from workers.measurement.timing import PHASES, Span, Timing
-from workers.measurement.vitals import CpuTime, Vitals
+from workers.measurement.vitals import CpuTime, TimingKind, UserTiming, Vitals
 from workers.tests.builders import build_page, build_probe
 from workers.tests.diagnosis.sites import deep_site, handshake, trial
 
@@ -104,6 +104,18 @@ def test_a_page_tells_its_paints_in_their_order_and_what_kept_the_main_thread() 
         " · visually complete 590 ms · fully loaded 600 ms" in lines
     )
     assert "main thread: script 120 ms · style 2.00 ms · layout 11.0 ms · other 80.0 ms" in lines
+
+
+def test_what_the_page_measured_itself_is_told_by_name() -> None:
+    page = build_page()
+    timings = [UserTiming(kind=TimingKind.MARK, name="hero \x1b[31m", at_us=320_000)]
+    timings += [UserTiming(kind=TimingKind.MEASURE, name=f"part {n}", at_us=1, duration_us=45_000) for n in range(9)]
+    vitals = replace(page.vitals, user_timings=tuple(timings))
+    text = draw(Measured(measurement=replace(page, vitals=vitals)), Canvas(width=140))
+    assert " · part 0 took 45.0 ms · " in text
+    assert "its own: hero" in text
+    assert "2 more" in text
+    assert "\x1b[31m" not in text
 
 
 def test_what_hung_is_dashed_until_the_load_was_left() -> None:

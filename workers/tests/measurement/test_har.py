@@ -19,7 +19,7 @@ from workers.measurement.page_options import PageState
 from workers.measurement.page_view import RepeatView, ViewSample
 from workers.measurement.redaction import REDACTED, Masks, Redaction, is_secret_name
 from workers.measurement.timing import PHASES, Span, Timing
-from workers.measurement.vitals import Vitals
+from workers.measurement.vitals import TimingKind, UserTiming, Vitals
 from workers.measurement.waterfall import Request, ResourceType, ServedFrom, TimingSource, Waterfall
 from workers.measurement.wire import decode
 
@@ -222,6 +222,19 @@ def test_figures_have_the_names_that_other_tools_look_for() -> None:
     assert [found[name] for name in names] == [105.6, 0.9, 2.0, 0.0, [[1.0, 61.0]]]
     assert found["pageTimings"]["_largestContentfulPaint"] == 2.5
     assert found["pageTimings"]["onLoad"] == -1
+
+
+def test_what_the_page_measured_is_told_in_webpagetests_names_and_not_at_the_strict_level() -> None:
+    mark = UserTiming(kind=TimingKind.MARK, name="hero", at_us=12_500)
+    measure = UserTiming(kind=TimingKind.MEASURE, name="a https://a.example/?token=x", at_us=1_000, duration_us=2_000)
+    told = replace(page(row(), document=1), vitals=Vitals(user_timings=(mark, measure)))
+    (found,) = archive(told)["pages"]
+    assert found["_userTimes"] == {"hero": 12.5}
+    [first] = found["_userTimingMeasures"]
+    assert (first["startTime"], first["duration"], "token=x" in first["name"]) == (1.0, 2.0, False)
+    (strict,) = archive(told, replace(ABOUT, redaction=Redaction.STRICT))["pages"]
+    assert "_userTimes" not in strict
+    assert "_userTimingMeasures" not in strict
 
 
 def test_a_request_that_failed_has_status_0_and_its_error() -> None:

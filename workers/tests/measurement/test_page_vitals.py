@@ -15,7 +15,7 @@ from workers.measurement.compute.devtools.vitals import (
     vitals_of,
 )
 from workers.measurement.timing import Span
-from workers.measurement.vitals import LayoutShift
+from workers.measurement.vitals import LayoutShift, TimingKind, UserTiming
 
 
 def shifts(*pairs: tuple[float, float]) -> list[dict[str, float]]:
@@ -162,3 +162,63 @@ def test_of_many_shifts_the_largest_are_told_in_the_order_of_time() -> None:
 def test_the_document_became_interactive_when_its_own_clock_says_so() -> None:
     vitals = vitals_of(parse_reports([report("dom", interactive=81.5)]), Milestones())
     assert vitals.dom_interactive_us == 81_500
+
+
+def timings(*values: dict[str, object]) -> list[str]:
+    return [report("timing"), *(json.dumps(["timing", 1000.0, value]) for value in values)]
+
+
+def test_what_the_page_measured_is_in_the_order_of_time_the_first_of_each_name() -> None:
+    told = vitals_of(
+        parse_reports(
+            timings(
+                {"kind": "measure", "name": "cart", "at": 20, "length": 45.5},
+                {"kind": "mark", "name": "hero", "at": 10, "length": 0},
+                {"kind": "mark", "name": "hero", "at": 5, "length": 0},
+                {"kind": "element", "name": "hero", "at": 15, "length": 0},
+            )
+        ),
+        Milestones(),
+    ).user_timings
+    assert told == (
+        UserTiming(kind=TimingKind.MARK, name="hero", at_us=10_000),
+        UserTiming(kind=TimingKind.ELEMENT, name="hero", at_us=15_000),
+        UserTiming(kind=TimingKind.MEASURE, name="cart", at_us=20_000, duration_us=45_500),
+    )
+
+
+def test_instants_of_a_document_that_came_later_count_from_the_first_navigation() -> None:
+    text = json.dumps(["timing", 1_300.0, {"kind": "mark", "name": "hero", "at": 10}])
+    (told,) = vitals_of(parse_reports([text]), Milestones(zero_wall_s=1.0)).user_timings or ()
+    assert told.at_us == 310_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"kind": "mark", "name": "", "at": 1},
+        {"kind": "mark", "name": 7, "at": 1},
+        {"kind": "mark", "name": "x", "at": -1},
+        {"kind": "mark", "name": "x", "at": None},
+        {"kind": "navigation", "name": "x", "at": 1},
+        {"kind": [], "name": "x", "at": 1},
+        {"kind": "measure", "name": "x", "at": 1},
+        {"kind": "measure", "name": "x", "at": 1, "length": -2},
+    ],
+)
+def test_what_is_no_timing_is_left_out(value: dict[str, object]) -> None:
+    assert vitals_of(parse_reports(timings(value)), Milestones()).user_timings == ()
+
+
+def test_an_instant_that_has_not_come_is_none() -> None:
+    told = timings({"kind": "mark", "name": "soon", "at": 2}, {"kind": "mark", "name": "far", "at": 1e12})
+    vitals = vitals_of(parse_reports(told), Milestones(until_us=2_000))
+    assert [one.name for one in vitals.user_timings or ()] == ["soon"]
+
+
+def test_without_an_observer_nobody_knows_of_timings_and_of_many_the_earliest_are_told() -> None:
+    assert vitals_of((), Milestones()).user_timings is None
+    many = timings(*({"kind": "mark", "name": f"m{at}", "at": at} for at in range(99, -1, -1)))
+    told = vitals_of(parse_reports(many), Milestones()).user_timings
+    assert told is not None
+    assert [one.name for one in told] == [f"m{at}" for at in range(MAX_TOLD)]

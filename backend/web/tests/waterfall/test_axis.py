@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +16,10 @@ from backend.web.waterfall.axis import (
     marks_on,
     part_of,
 )
+from backend.web.waterfall.moments import MAX_TIMINGS, page_moments
+from backend.web.waterfall.rows import page_chart
+from workers.measurement.vitals import TimingKind, UserTiming
+from workers.tests.builders import build_page
 
 INSTANTS = st.integers(min_value=-10_000_000, max_value=600_000_000)
 MOMENTS = st.none() | INSTANTS
@@ -74,6 +79,25 @@ def test_labels_never_lie_on_each_other(
 
 def test_moments_that_were_not_seen_have_no_line() -> None:
     assert [mark.key for mark in marks_on(axis_of(0, 100), _moments(None, 50, None, 20))] == ["load", "fcp"]
+
+
+def test_what_the_page_named_has_lines_and_its_measures_have_none() -> None:
+    timings = [UserTiming(kind=TimingKind.MEASURE, name="cart", at_us=1, duration_us=5)]
+    timings += [UserTiming(kind=TimingKind.MARK, name=f"a very long name {n}", at_us=n) for n in range(20)]
+    page = build_page()
+    measured = replace(page, vitals=replace(page.vitals, user_timings=tuple(timings)))
+    lines = [one for one in page_moments(measured) if one.key == "user-timing"]
+    assert [one.at_us for one in lines] == list(range(MAX_TIMINGS))
+    assert all(len(one.text) <= len("Largest paint 12.34 s") for one in lines)
+    assert not [one for one in page_moments(page) if one.key == "user-timing"]
+
+
+def test_what_a_page_marks_behind_its_end_makes_no_axis_longer_and_has_no_line() -> None:
+    page = build_page()
+    late = (UserTiming(kind=TimingKind.MARK, name="late", at_us=60_000_000),)
+    chart = page_chart(replace(page, vitals=replace(page.vitals, user_timings=late)))
+    assert chart.axis == page_chart(page).axis
+    assert [mark.key for mark in chart.marks] == [mark.key for mark in page_chart(page).marks]
 
 
 def test_a_line_without_a_label_takes_no_room() -> None:

@@ -59,8 +59,8 @@ def _message(event: DevToolsEvent, zero_wall_s: float | None, secrets: frozenset
     return ConsoleMessage(
         at_us=_instant_us(entry.get("timestamp"), zero_wall_s),
         level=level,
-        text=plain(" ".join(_masked(text, secrets).split()), MAX_TEXT_CHARS),
-        url=_masked(short_url(url), secrets) if url else None,
+        text=plain(" ".join(masked(text, secrets).split()), MAX_TEXT_CHARS),
+        url=masked(short_url(url), secrets) if url else None,
         # DevTools counts from 0, people from 1.
         line=line + 1 if url and isinstance(line, int) and not isinstance(line, bool) and line >= 0 else None,
     )
@@ -114,7 +114,8 @@ def _top(params: Mapping[str, Any]) -> Mapping[str, Any]:
     return _mapping(frames[0]) if isinstance(frames, list) and frames else {}
 
 
-def _masked(text: str, secrets: frozenset[str]) -> str:
+def masked(text: str, secrets: frozenset[str]) -> str:
+    """A text that the page wrote, without what the owner gave us to send."""
     # The longest first: of one that holds another the rest would stay.
     for secret in sorted(secrets, key=len, reverse=True):
         text = text.replace(secret, REDACTED)

@@ -13,10 +13,10 @@ from typing import Any, TypeVar
 from workers.measurement.compute.numbers import number_of
 from workers.measurement.compute.texts import plain_or_none, short_url
 from workers.measurement.timing import Span
-from workers.measurement.vitals import LayoutShift, Vitals
+from workers.measurement.vitals import LayoutShift, TimingKind, UserTiming, Vitals
 
 T = TypeVar("T")
-_MAX_ELEMENT_CHARS = 200
+_MAX_ELEMENT_CHARS, MAX_NAME_CHARS = 200, 100
 # A session window of layout shifts ends after a second of rest and lasts five at most (web.dev/articles/evolve-cls).
 _GAP_MS, _WINDOW_MS = 1000.0, 5000.0
 # What one task may take before it is felt (web.dev/articles/tbt).
@@ -86,6 +86,7 @@ def vitals_of(reports: Sequence[Report], milestones: Milestones) -> Vitals:
         tbt_us=blocking_time_us(tasks, fcp_us) if rested else None,
         long_tasks=None if tasks is None else _told(tasks, lambda task: task.end_us - task.start_us),
         shifts=_shifts([report.value for report in last if report.name == "cls"], offset_ms),
+        user_timings=_user_timings([report.value for report in last if report.name == "timing"], offset_ms, milestones),
     )
 
 
@@ -122,6 +123,36 @@ def _shifts(reports: Sequence[Mapping[str, Any]], offset_ms: float) -> tuple[Lay
     seen = [(_instant_us(report.get("at"), offset_ms), _shift(report)[1]) for report in reports]
     shifts = [LayoutShift(at_us=at_us, score=round(score, 6)) for at_us, score in seen if at_us is not None and score]
     return _told(sorted(shifts, key=lambda shift: shift.at_us), lambda shift: shift.score)
+
+
+def _user_timings(
+    reports: Sequence[Mapping[str, Any]], offset_ms: float, milestones: Milestones
+) -> tuple[UserTiming, ...] | None:
+    """The earliest of them, without instants that have not come: a page may name any.
+
+    An observer that started reports an empty one first, so that "none" is not "not seen".
+    """
+    if not reports:
+        return None
+    until_us = math.inf if milestones.until_us is None else milestones.until_us
+    found: dict[tuple[TimingKind, str], UserTiming] = {}
+    for timing in filter(None, (_user_timing(report, offset_ms) for report in reports)):
+        if timing.at_us <= until_us:
+            found.setdefault((timing.kind, timing.name), timing)
+    return tuple(sorted(found.values(), key=lambda timing: timing.at_us)[:MAX_TOLD])
+
+
+def _user_timing(report: Mapping[str, Any], offset_ms: float) -> UserTiming | None:
+    name, at_us = plain_or_none(report.get("name"), MAX_NAME_CHARS), _instant_us(report.get("at"), offset_ms)
+    kind = next((kind for kind in TimingKind if kind == report.get("kind")), None)
+    if not name or at_us is None or kind is None:
+        return None
+    if kind is not TimingKind.MEASURE:
+        return UserTiming(kind=kind, name=name, at_us=at_us)
+    length_ms = _number(report.get("length"))
+    if length_ms is None or length_ms < 0:
+        return None
+    return UserTiming(kind=kind, name=name, at_us=at_us, duration_us=round(length_ms * 1000))
 
 
 def _told(found: Sequence[T], weight: Callable[[T], float]) -> tuple[T, ...]:

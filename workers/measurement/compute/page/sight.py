@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.captures_sight import SightCapture
 from workers.measurement.compute.contention import contention_us
-from workers.measurement.compute.devtools.console import console_of
+from workers.measurement.compute.devtools.console import console_of, masked
 from workers.measurement.compute.numbers import clock_of
 from workers.measurement.compute.page.activity import activity_of, cpu_time_of
 from workers.measurement.compute.page.visual import Shot, VisualProgress, visual_progress
 from workers.measurement.contention import settled_us
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import MAX_FRAMES
-from workers.measurement.vitals import Vitals
+from workers.measurement.vitals import UserTiming, Vitals
 
 # Two frames of a screen: a wall clock that was set in the middle of a load would put the film in a wrong place.
 _MAX_DRIFT_S = 0.034
@@ -93,6 +93,7 @@ def with_sight(
         start_render_us=progress.start_render_us,
         speed_index_us=progress.speed_index_us,
         visually_complete_us=progress.visually_complete_us,
+        user_timings=_without(secrets, page.vitals.user_timings),
     )
     console = console_of(sight.console, zero_wall_s=None if zero is None else zero.wall_s, secrets=secrets)
     if zero is None:
@@ -110,6 +111,10 @@ def with_sight(
         console=console,
         warnings=(*page.warnings, *_warnings(sight, zero, until_us), *_emptiness(vitals, progress)),
     )
+
+
+def _without(secrets: frozenset[str], timings: tuple[UserTiming, ...] | None) -> tuple[UserTiming, ...] | None:
+    return timings and tuple(replace(timing, name=masked(timing.name, secrets)) for timing in timings)
 
 
 def _warnings(sight: SightCapture, zero: Zero, until_us: int | None) -> Iterator[str]:

@@ -16,7 +16,7 @@ from workers.measurement.imports.read import read_import
 from workers.measurement.messages import PageMeasurement, RunResult
 from workers.measurement.redaction import Redaction
 from workers.measurement.timing import PHASES, Span, Timing
-from workers.measurement.vitals import Vitals
+from workers.measurement.vitals import TimingKind, UserTiming, Vitals
 from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFlag, ServedFrom, TimingSource, Waterfall
 from workers.measurement.wire import decode
 
@@ -32,6 +32,10 @@ VITALS = Vitals(
     dom_content_loaded_us=300_003, load_us=500_004, fully_loaded_us=900_005, dom_interactive_us=290_006,
     start_render_us=200_007, speed_index_us=333_008, visually_complete_us=450_009, tbt_us=0,
     long_tasks=(Span(start_us=100_000, end_us=160_500),),
+    user_timings=(
+        UserTiming(kind=TimingKind.MARK, name="hero", at_us=120_500),
+        UserTiming(kind=TimingKind.MEASURE, name="cart", at_us=130_000, duration_us=5_500),
+    ),
 )  # fmt: skip
 
 

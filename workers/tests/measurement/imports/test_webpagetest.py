@@ -6,6 +6,7 @@ import pytest
 
 from workers.measurement.page_options import PageState
 from workers.measurement.timing import Span
+from workers.measurement.vitals import TimingKind, UserTiming
 from workers.measurement.waterfall import Blocking
 from workers.tests.measurement.imports import samples
 from workers.tests.measurement.imports.reading import ms, only, read, rows
@@ -24,6 +25,10 @@ def test_webpagetest_json_brings_the_representative_run_with_its_repeat_view() -
         400_000,
         0.1,
         (Span(start_us=100_000, end_us=160_000),),
+    )
+    assert measured.vitals.user_timings == (
+        UserTiming(kind=TimingKind.MEASURE, name="cart", at_us=30_000, duration_us=12_500),
+        UserTiming(kind=TimingKind.MARK, name="hero", at_us=320_500),
     )
     assert one.started_at.isoformat() == "2026-03-26T23:56:02.500000+00:00"
     assert (found.source.format, found.source.tool_version) == ("WebPageTest JSON", "21.07")
