@@ -122,4 +122,4 @@ def test_what_the_console_said_cannot_do_anything_here() -> None:
 def test_a_page_that_saw_nothing_has_no_facts() -> None:
     page = measurements.page(30)
     empty = page_facts(PageMeasurement(waterfall=replace(page.waterfall, requests=(), connections=()), vitals=Vitals()))
-    assert empty == PageFacts(views=(), types=(), hosts=(), busy=(), tasks="", console=())
+    assert empty == PageFacts(views=(), types=(), hosts=(), busy=(), tasks="", timings=(), console=())
