@@ -12,9 +12,9 @@ from backend.analysis.spans import Span
 from backend.analysis.uptime import Seen, Uptime, uptime_in
 from backend.instants import to_us
 from backend.kept import retention_start
+from backend.spreadsheets import Cell
 from backend.web import units
 from backend.web.overview import Level
-from backend.web.spreadsheets import Cell
 from workers.measurement.messages import Kind
 
 DAYS, MONTHS = 90, 12

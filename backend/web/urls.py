@@ -88,6 +88,7 @@ urlpatterns = [
     path("sites/<uuid:site_id>/", site.page, name="site"),
     path("sites/<uuid:site_id>/findings/", site.findings, name="findings"),
     path("sites/<uuid:site_id>/uptime/", uptime.page, name="uptime"),
+    path("sites/<uuid:site_id>/runs.csv", site.runs, name="site_runs"),
     path("sites/<uuid:site_id>/<slug:table>.csv", uptime.export, name="uptime_export"),
     path("sites/<uuid:site_id>/deploys/", gates.deploys, name="deploys"),
     path("sites/<uuid:site_id>/hosts/", hosts.page, name="hosts"),

@@ -1,7 +1,8 @@
 """`/api/v1/`, for programs. django-ninja routes, checks and describes; everything else is in the modules here.
 
 What a route can rely on, and need not do itself: the caller is known (`request.caller`), the body is bounded JSON, a
-POST with an Idempotency-Key runs once, limits are counted, errors are problems, a GET has an ETag and answers 304.
+POST with an Idempotency-Key runs once, limits are counted, errors are problems, a GET has an ETag and answers 304
+unless it streams.
 
 To add a router, say of deploys:
 

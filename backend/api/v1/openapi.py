@@ -15,6 +15,7 @@ from ninja.openapi.schema import OpenAPISchema
 
 from backend.api.v1.access import Need
 from backend.api.v1.problems import TYPES
+from backend.spreadsheets import MEDIA_TYPE
 
 TARGET = Path(__file__).with_name("openapi.json")
 PREFIX = "/api/v1/"
@@ -26,7 +27,8 @@ Measurements of sites: where the milliseconds before the first byte and the firs
 Send `Authorization: Bearer fb_api_…`; an admin makes tokens on the page Tokens. Times are RFC 3339 in UTC, durations \
 milliseconds (`_ms`), sizes bytes (`_bytes`); what is not known is null. Lists come in pages: `next` is the cursor of \
 the following one, and the header `Link` leads to it. A POST with an `Idempotency-Key` is carried out once within 24 \
-hours. Every answer to a GET has an `ETag`. Errors are `application/problem+json` (RFC 9457).
+hours. Every answer to a GET has an `ETag`, but for tables (CSV), which are sent while they are made. Errors are \
+`application/problem+json` (RFC 9457).
 """
 _TEXT: Document = {"type": "string"}
 _SECURITY: Document = {
@@ -150,7 +152,7 @@ def _complete(operation: Document, need: Need, *, path: str, method: str) -> Non
     parameters = operation.setdefault("parameters", [])
     if method == "post":
         parameters.append({"$ref": "#/components/parameters/IdempotencyKey"})
-    if method == "get":
+    if method == "get" and not any(map(_is_table, operation["responses"].values())):
         parameters.append({"$ref": "#/components/parameters/IfNoneMatch"})
         operation["responses"]["304"] = {"description": "You have this version."}
     for status, response in operation["responses"].items():
@@ -172,12 +174,17 @@ def _free_optional_body(operation: Document, schemas: Document) -> None:
 
 def _headers_of(method: str, status: int, response: Document) -> Iterator[str]:
     yield from ("X-Request-Id", "RateLimit-Policy", "RateLimit")
-    if method == "get":
+    if method == "get" and not _is_table(response):
         yield "ETag"
     if 'Page"' in json.dumps(response):
         yield "Link"
     if status in (201, 202):
         yield "Location"
+
+
+def _is_table(response: Document) -> bool:
+    """Nobody has seen the whole of it before it is sent."""
+    return MEDIA_TYPE in response.get("content", ())
 
 
 def _statuses(operation: Document, *, path: str, method: str) -> Iterator[int]:

@@ -7,9 +7,10 @@ from functools import partial
 from typing import Annotated
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.utils import timezone
-from ninja import Query, Router
+from ninja import Query, Router, Schema
+from pydantic import Field
 
 from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
@@ -21,7 +22,7 @@ from backend.api.v1.shapes import Instant, Out, Page, RegionCode, written
 from backend.api.v1.waiting import Wait, wait_for
 from backend.api.v1.waterfall_shapes import Waterfall, waterfall_of
 from backend.gates.queries import asked_of_run, asked_of_runs, url_asked
-from backend.runs import queries, sharing
+from backend.runs import queries, sharing, tables
 from backend.runs.agents import open_picture
 from backend.runs.archives import har_of
 from backend.runs.diagnoses import diagnosis_in
@@ -29,6 +30,7 @@ from backend.runs.models import Outcome, Trigger
 from backend.runs.queries import RunDetail as Detail
 from backend.runs.queries import RunFilter
 from backend.sites.models import MonitorKind
+from backend.spreadsheets import MEDIA_TYPE, csv_stream
 from workers.measurement.finding import Diagnosis
 from workers.measurement.messages import Measurement
 from workers.measurement.redaction import Redaction
@@ -53,36 +55,56 @@ Level = Annotated[
         ),
     ),
 ]
+TABLE = {MEDIA_TYPE: {"schema": {"type": "string"}}}
 HAR_CONTENT = {"application/json": {"schema": {"type": "object", "required": ["log"], "title": "HAR 1.2"}}}
 
 
+class RunsWanted(Schema):
+    """Which runs are listed."""
+
+    site: UUID | None = None
+    monitor: UUID | None = None
+    kind: MonitorKind | None = None
+    region: RegionCode | None = None
+    outcome: Outcome | None = None
+    trigger: Trigger | None = None
+    since: Instant | None = Field(None, description="Slots from here on.")
+    until: Instant | None = Field(None, description="Slots up to here.")
+
+    @property
+    def filter(self) -> RunFilter:
+        return RunFilter(
+            site_id=self.site,
+            monitor_id=self.monitor,
+            kind=self.kind,
+            region=self.region,
+            outcome=self.outcome,
+            trigger=self.trigger,
+            since=self.since,
+            until=self.until,
+        )
+
+
 @router.get("/runs", auth=needs(Scope.READ), response=Page[Run])
-def list_runs(
-    request: ApiRequest,
-    site: UUID | None = None,
-    monitor: UUID | None = None,
-    kind: MonitorKind | None = None,
-    region: RegionCode | None = None,
-    outcome: Outcome | None = None,
-    trigger: Trigger | None = None,
-    since: Annotated[Instant | None, Query(None, description="Slots from here on.")] = None,
-    until: Annotated[Instant | None, Query(None, description="Slots up to here.")] = None,
-    limit: Limit = 50,
-    cursor: Cursor = "",
-) -> HttpResponse:
+def list_runs(request: ApiRequest, wanted: Query[RunsWanted], limit: Limit = 50, cursor: Cursor = "") -> HttpResponse:
     """Runs that have ended, the newest slot first."""
-    wanted = RunFilter(
-        site_id=site,
-        monitor_id=monitor,
-        kind=kind,
-        region=region,
-        outcome=outcome,
-        trigger=trigger,
-        since=since,
-        until=until,
-    )
     # Ninja would make dictionaries of it before it writes them.
-    return HttpResponse(written(_listed(request, wanted, limit, cursor)), content_type="application/json")
+    return HttpResponse(written(_listed(request, wanted.filter, limit, cursor)), content_type="application/json")
+
+
+@router.get(
+    "/runs.csv",
+    auth=needs(Scope.READ),
+    openapi_extra={"responses": {200: {"description": "The table, RFC 4180.", "content": TABLE}}},
+)
+def export_runs(request: ApiRequest, wanted: Query[RunsWanted]) -> StreamingHttpResponse:
+    """Runs that have ended as one table (CSV), without pages: all that are kept, unless the filters say less.
+
+    A row has phases and metrics in milliseconds, instants in UTC, and an empty cell for what is not known. Texts that a
+    spreadsheet would take for a formula begin with an apostrophe. A transfer that breaks off is not the whole table.
+    """
+    blocks = tables.run_blocks(request.caller.organisation, wanted.filter, asked_of=asked_of_runs, now=timezone.now())
+    return csv_stream("runs", tables.COLUMNS, blocks)
 
 
 def _listed(request: ApiRequest, wanted: RunFilter, limit: int, cursor: str) -> Page[Run]:

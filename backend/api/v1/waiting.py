@@ -5,8 +5,9 @@ from threading import BoundedSemaphore
 from time import monotonic, sleep
 from typing import Annotated, TypeVar
 
-from django.db import connection
 from ninja import Query
+
+from backend.pooled import give_back
 
 MAX_WAIT_S = 60
 _PAUSE_S = 0.25
@@ -28,15 +29,9 @@ def wait_for(look: Callable[[], Found], done: Callable[[Found], bool], *, wait_s
     try:
         deadline = monotonic() + wait_s
         while not done(found) and monotonic() < deadline:
-            _rest()
+            give_back()
+            sleep(_PAUSE_S)
             found = look()
         return found
     finally:
         _WAITING.release()
-
-
-def _rest() -> None:
-    """Without a connection of the pool, unless a transaction holds it."""
-    if not connection.in_atomic_block:
-        connection.close()
-    sleep(_PAUSE_S)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from backend.compare.queries import Comparison, RegionComparison
-from backend.web.spreadsheets import Cell, csv_of
+from backend.spreadsheets import Cell, csv_of
 from workers.diagnosis.pair.document import Asked, compare_document
 from workers.diagnosis.pair.samples import CDN_AND_ORIGIN, Parts
 from workers.diagnosis.pair.verdict import Comparison as Verdicts

@@ -228,6 +228,7 @@ def test_a_viewer_reads(client: Client, vera: Member, addresses: dict[str, str])
     for name in (
         "sites",
         "site",
+        "site_runs",
         "cdn",
         "cdn_export",
         "findings",
@@ -309,7 +310,7 @@ def test_pages_need_neither_inline_script_nor_inline_style(
 ) -> None:
     client.force_login(alice.user)
     for name, address in addresses.items():
-        text = client.get(address).content.decode()
+        text = client.get(address).getvalue().decode()
         assert " style=" not in text, name
         assert "<style" not in text, name
         assert " onclick=" not in text, name

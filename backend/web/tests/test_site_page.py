@@ -1,9 +1,11 @@
 """The trend of a site and its last runs."""
 
+import csv
 import json
 import re
 from dataclasses import replace
 from datetime import timedelta
+from io import StringIO
 
 import pytest
 from django.test import Client
@@ -142,3 +144,29 @@ def test_where_other_work_disturbed_most_page_loads_the_site_says_what_that_mean
     told = site_html(client, world, "?kind=page")
     assert "disturbed 3 of the last 4 page loads, in " in told
     assert "enter no baseline and no rule" in told
+
+
+def test_the_runs_of_a_period_are_a_table_for_spreadsheets(world: World, client: Client) -> None:
+    probe, page = ended(world, "probe", PROBE), world.pending("page")
+    old = world.pending("probe", scheduled_for=NOW - timedelta(hours=30))
+    world.end(page)
+    world.end(old, PROBE)
+
+    def ids(query: str) -> set[str]:
+        answer = client.get(reverse("web:site_runs", args=[world.site.public_id]) + query)
+        assert answer.headers["Content-Disposition"] == f'attachment; filename="runs-{world.site.public_id}.csv"'
+        return {row["run_id"] for row in csv.DictReader(StringIO(answer.getvalue().decode()))}
+
+    assert ids("") == {str(page.run_id), str(probe.run_id)}
+    assert ids("?kind=probe") == {str(probe.run_id)}
+    assert ids("?kind=probe&range=7d&region=eu") == {str(probe.run_id), str(old.run_id)}
+    # What does not exist is as if it were not said, as on the page.
+    assert ids("?kind=%00&range=%00&region=%00") == {str(probe.run_id)}
+
+
+def test_the_site_page_leads_to_the_runs_of_what_is_chosen(world: World, client: Client) -> None:
+    ended(world, "probe", PROBE)
+    address = reverse("web:site_runs", args=[world.site.public_id])
+    text = site_html(client, world, "?kind=probe&range=7d&region=eu&percentile=95")
+    assert f'href="{address}?kind=probe&amp;range=7d&amp;region=eu"' in text
+    assert f'href="{address}?range=7d&amp;region=eu"' in text

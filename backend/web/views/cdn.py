@@ -28,6 +28,7 @@ from backend.sites import queries as sites
 from backend.sites.actions import SiteLimitError
 from backend.sites.keeping import header_names
 from backend.sites.models import Site
+from backend.spreadsheets import csv_file
 from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.cdn.caches import HEIGHT, bytes_text, hit_rows, missed_of
 from backend.web.cdn.export import document_of, table_of
@@ -37,7 +38,6 @@ from backend.web.confirm import Question, ask
 from backend.web.forms.cdn import PairingForm
 from backend.web.hosts import hosts_of
 from backend.web.meanwhile import CHANGED, stamp_of, was_changed
-from backend.web.spreadsheets import csv_file
 from backend.web.views.hosts import costs_of
 from backend.web.views.trial import live_url
 from backend.web.views.whole_page import MAX_ROWS, whole_page_of

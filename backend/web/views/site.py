@@ -5,7 +5,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -19,9 +19,12 @@ from backend.alerts.queries.sight import sight
 from backend.alerts.queries.uptime import seen_of
 from backend.fleet.models import Region
 from backend.fleet.queries import regions_for
+from backend.gates.queries import asked_of_runs
+from backend.runs import tables
 from backend.runs.diagnoses import open_findings
 from backend.runs.models import Outcome
 from backend.runs.queries import (
+    RunFilter,
     SiteOverview,
     Wanted,
     gone_causes,
@@ -34,6 +37,7 @@ from backend.runs.queries import (
 from backend.runs.queries.series import column_of
 from backend.sites import queries as sites
 from backend.sites.models import Monitor, Site
+from backend.spreadsheets import csv_stream
 from backend.web import trend, uptime_page
 from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.channels import untold
@@ -107,6 +111,23 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         **_runs(monitor, _region(regions, choice), time_before(request)),
     }
     return render(request, "sites/site.html", context)
+
+
+@require_safe
+@needs(Permission.READ)
+def runs(request: MemberRequest, site_id: UUID) -> StreamingHttpResponse:
+    """Each run of a period for a spreadsheet, the newest first: of one monitor or region where the address names it."""
+    site, now = owned_site(request, site_id), timezone.now()
+    regions = [state.region for state in regions_for(request.organisation, now=now)]
+    choice = trend.choice_of(request.GET, [monitor.kind for monitor in site.monitors.all()], regions)
+    wanted = RunFilter(
+        site_id=site.public_id,
+        kind=choice.kind if "kind" in request.GET else None,
+        region=choice.region or None,
+        since=now - trend.RANGES[choice.range],
+    )
+    blocks = tables.run_blocks(request.organisation, wanted, asked_of=asked_of_runs, now=now)
+    return csv_stream(f"runs-{site.public_id}", tables.COLUMNS, blocks)
 
 
 def _uptime(site: Site, now: datetime) -> uptime_page.Figures:

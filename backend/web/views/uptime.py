@@ -10,10 +10,10 @@ from django.views.decorators.http import require_safe
 from backend.accounts.permissions import Permission
 from backend.alerts.queries.uptime import outages_of, seen_of
 from backend.fleet.queries import regions_for
+from backend.spreadsheets import csv_file, csv_of
 from backend.web import uptime_page
 from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.pagination import position_before, position_of
-from backend.web.spreadsheets import csv_file, csv_of
 
 OUTAGES_SHOWN = 50
 # In a file: years of a site that is down every day.

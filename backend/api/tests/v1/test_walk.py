@@ -162,7 +162,7 @@ def test_a_post_is_carried_out_once(world: World, operation: str, method: str, p
 
 
 @pytest.mark.usefixtures("standing_clock")
-@each_route(lambda method, path: method == "GET")
+@each_route(lambda method, path: method == "GET" and not path.endswith(".csv"))
 def test_a_get_answers_304_to_who_has_it(world: World, operation: str, method: str, path: str) -> None:
     program, call = Program(make_token(world.member)), call_of(operation, method, path, world)
     etag = send(program, call).headers["ETag"]
