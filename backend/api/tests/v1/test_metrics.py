@@ -14,9 +14,8 @@ from backend.alerts.models import Outage
 from backend.api.tests.v1.calling import Program, make_token
 from backend.api.tests.v1.world import World
 from backend.cast import Member
-from backend.compare.actions import create_pairing
 from backend.compare.models import Pairing, StoredVerdict
-from backend.compare.pairings import PairingDraft, judged_every
+from backend.compare.pairings import judged_every
 from backend.runs.models import Connection, Run
 from backend.runs.queries import latest_runs
 from backend.runs.tests.factories import NOW
@@ -179,18 +178,6 @@ def test_what_a_site_is_called_cannot_end_its_line(program: Program, world: Worl
         if one.name == "probe_success"
     ]
     assert {sample.labels["site"] for sample in family.samples} == {'a"} 1\nprobe_success{site="b\\'}
-
-
-@pytest.fixture
-def pairing(world: World) -> Pairing:
-    """The CDN is slower than its origin in one region, and nobody can say which it is over all."""
-    draft = PairingDraft(cdn_url="https://cdn.shop.example/app.js", origin="www.shop.example", name="app.js")
-    made = create_pairing(actor=None, site=world.site, draft=draft)
-    told = {"pairing": made, "since": NOW, "judged_at": NOW, "pairs": 40, "sentence": "", "reason": ""}
-    figures = {"estimate_us": 20_000, "low_us": 12_000, "high_us": 31_000}
-    StoredVerdict.objects.create(region=world.region, verdict=Verdict.ORIGIN_FASTER, **told, **figures)
-    StoredVerdict.objects.create(region=None, verdict=Verdict.INCONCLUSIVE, **told)
-    return made
 
 
 def of_pairs(program: Program) -> dict[str, dict[tuple[str, str], float]]:

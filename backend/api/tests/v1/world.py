@@ -4,6 +4,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from backend.cast import Member
+from backend.compare.actions import create_pairing
+from backend.compare.models import Pairing, StoredVerdict
+from backend.compare.pairings import PairingDraft
 from backend.fleet.models import Region
 from backend.runs import actions
 from backend.runs.agents import keep_picture
@@ -12,6 +15,7 @@ from backend.runs.models import PendingRun
 from backend.runs.tests.factories import NOW, Fleet, make_agent, make_pending, make_region
 from backend.runs.tests.results import line_of
 from backend.sites.models import Monitor, Site
+from workers.diagnosis.pair.samples import Verdict
 from workers.measurement.messages import Outcome
 from workers.measurement.routes import PictureKind
 
@@ -58,3 +62,14 @@ def make_world(member: Member, *, code: str = "eu") -> World:
     ingest(region, [line_of(page_run)], now=NOW)
     pending = make_pending(fleet, site.monitors.get(kind="probe"))
     return World(member=member, region=region, site=site, page_run=page_run, pending=pending)
+
+
+def make_pairing(world: World) -> Pairing:
+    """The CDN is slower than its origin in one region, and nobody can say which it is over all."""
+    draft = PairingDraft(cdn_url="https://cdn.shop.example/app.js", origin="www.shop.example", name="app.js")
+    made = create_pairing(actor=None, site=world.site, draft=draft)
+    told = {"pairing": made, "since": NOW, "judged_at": NOW, "pairs": 40, "sentence": "", "reason": ""}
+    figures = {"estimate_us": 20_000, "low_us": 12_000, "high_us": 31_000}
+    StoredVerdict.objects.create(region=world.region, verdict=Verdict.ORIGIN_FASTER, **told, **figures)
+    StoredVerdict.objects.create(region=None, verdict=Verdict.INCONCLUSIVE, **told)
+    return made
