@@ -12,6 +12,7 @@ from workers.commands.deploys import deploy_of
 from workers.commands.output import say, write, write_json
 from workers.commands.pipeline_addresses import address_of
 from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, api_of
+from workers.commands.pipeline_junit import junit_of, junit_of_no_gate
 from workers.commands.pipeline_rules import parse_rule
 
 EXIT_NOT_MEASURED = 4
@@ -32,9 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     except RefusedError as error:
         if error.is_usage:
             raise UsageError(str(error)) from error
-        return _not_measured(str(error))
+        return _not_measured(str(error), arguments)
     except UnreachableError as error:
-        return _not_measured(str(error))
+        return _not_measured(str(error), arguments)
     _report(gate, arguments)
     if not arguments.wait:
         return 0
@@ -132,6 +133,8 @@ def _report(gate: Mapping[str, Any], arguments: argparse.Namespace) -> None:
     report = str(gate.get("markdown_report") or "")
     if arguments.markdown is not None:
         _write(arguments.markdown, report, append=False)
+    if arguments.junit is not None:
+        _write(arguments.junit, junit_of(gate), append=False)
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         _write(Path(summary), f"{report}\n", append=True)
     if output := os.environ.get("GITHUB_OUTPUT"):
@@ -169,8 +172,10 @@ def _write(path: Path, text: str, *, append: bool) -> None:
         _say(f"{path} cannot be written: {error}")
 
 
-def _not_measured(why: str) -> int:
+def _not_measured(why: str, arguments: argparse.Namespace) -> int:
     _say(why)
+    if arguments.junit is not None:
+        _write(arguments.junit, junit_of_no_gate(arguments.site, why), append=False)
     return EXIT_NOT_MEASURED
 
 

@@ -84,6 +84,8 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
     wait.add_argument("--wait", dest="wait", action="store_true", default=True, help="wait for the verdict (default)")
     wait.add_argument("--no-wait", dest="wait", action="store_false", help="only begin; exit code 0 when it has begun")
     parser.add_argument("--markdown", metavar="FILE", type=Path, help="write a report to FILE")
+    junit = "write a JUnit report to FILE, one test case for each rule"
+    parser.add_argument("--junit", metavar="FILE", type=Path, help=junit)
 
 
 def add_deploys(parser: argparse.ArgumentParser, make: type[argparse.ArgumentParser]) -> None:

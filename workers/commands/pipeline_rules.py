@@ -1,6 +1,7 @@
 """Rules as people write them on a command line: `ttfb<=+10%,5ms`, `lcp<=2.5s`."""
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from workers.commands import UsageError
@@ -30,6 +31,16 @@ def parse_rule(text: str, *, level: str) -> dict[str, Any]:
     if sign or least is not None:
         raise UsageError(f"{text!r} is no rule: a greatest value has neither a sign nor a least change")
     return rule | _value("max_value", metric, number, unit)
+
+
+def written_rule(rule: Mapping[str, Any]) -> str:
+    """A rule of the API's answer as people write it."""
+    metric = rule["metric"].removesuffix("_ms")
+    unit = "" if metric in _OTHERS else "ms"
+    if rule["max_value"] is not None:
+        return f"{metric}<={rule['max_value']:.12g}{unit}"
+    least = f",{rule['min_change']:.12g}{unit}" if rule["min_change"] else ""
+    return f"{metric}<=+{rule['limit_pct']:.12g}%{least}"
 
 
 def _value(name: str, metric: str, number: str, unit: str) -> dict[str, float]:

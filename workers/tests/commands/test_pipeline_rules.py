@@ -3,7 +3,7 @@
 import pytest
 
 from workers.commands import UsageError
-from workers.commands.pipeline_rules import parse_rule
+from workers.commands.pipeline_rules import parse_rule, written_rule
 
 
 @pytest.mark.parametrize(
@@ -48,3 +48,17 @@ def test_a_value_has_a_unit_of_its_own_metric_or_none(text: str, told: str) -> N
     """A shift of 0.1 kb would be one of 100, which no page exceeds."""
     with pytest.raises(UsageError, match=f"^{told}$"):
         parse_rule(text, level="fail")
+
+
+@pytest.mark.parametrize(
+    "text", ["ttfb<=+10%", "tls<=+7.5%,5ms", "lcp<=2500ms", "bytes<=1500000", "bytes<=+10%,20000", "cls<=0.1"]
+)
+def test_a_rule_of_an_answer_is_written_as_it_is_read(text: str) -> None:
+    asked = parse_rule(text, level="fail")
+    answered = {
+        "metric": asked["metric"] if asked["metric"] in ("bytes", "cls") else f"{asked['metric']}_ms",
+        "limit_pct": asked.get("max_change_pct"),
+        "max_value": asked.get("max_value_ms", asked.get("max_value")),
+        "min_change": asked.get("min_change_ms", asked.get("min_change", 0.0)),
+    }
+    assert written_rule(answered) == text

@@ -2,6 +2,8 @@
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from pytest_django.live_server_helper import LiveServer
@@ -52,13 +54,16 @@ def test_both_call_a_request_that_is_being_carried_out_the_same() -> None:
 
 
 def test_the_command_passes_what_is_unchanged_and_fails_what_is_slower(
-    world: World, server: LiveServer, capsys: pytest.CaptureFixture[str]
+    world: World, server: LiveServer, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert ask(world, server, "--deploy-id", "r1", "--rule", "ttfb<=+10%,5ms", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["verdict"], told["deploy"]["external_id"]) == ("pass", "r1")
-    assert ask(world, server, "--warn", "total<=9s", slower=1.5) == 1
+    junit = tmp_path / "gate.xml"
+    assert ask(world, server, "--warn", "total<=9s", "--junit", str(junit), slower=1.5) == 1
     assert "What grew: waiting for the server" in capsys.readouterr().out
+    cases = {case.get("name"): [mark.tag for mark in case] for case in ElementTree.parse(junit).iter("testcase")}
+    assert cases == {"probe ttfb<=+10%": ["failure"], "probe total<=9000ms (warning)": []}
 
 
 def test_a_mistake_is_wrong_usage_in_the_services_words(
