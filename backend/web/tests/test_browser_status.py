@@ -9,8 +9,10 @@ from pytest_django.live_server_helper import LiveServer
 from backend.alerts.models import Outage
 from backend.runs.tests.factories import NOW
 from backend.sites.models import Site
+from backend.status.announcing import Said, update_announcement
+from backend.status.models import AnnouncementStage
 from backend.web.tests.browsing import browsing
-from backend.web.tests.world import World, make_status_page
+from backend.web.tests.world import World, make_announcement, make_status_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOUR = timedelta(hours=1)
@@ -44,4 +46,28 @@ def test_uptime_and_status_pages_are_accessible_and_keep_the_policy(
             site.look_over(path)
             site.page.set_viewport_size({"width": 320, "height": 700})
             assert not site.is_wider_than_window(), path
+        assert site.complaints == []
+
+
+def test_announcements_are_accessible_where_they_are_made_and_where_guests_read_them(
+    world: World, server: LiveServer, broker: str
+) -> None:
+    made = make_status_page(world)
+    # Two of a name, as every page of a shop is called.
+    made.sites.add(
+        Site.objects.create(organisation=world.member.organisation, name=world.site.name, url=world.site.url)
+    )
+    # The same again, as it happens twice.
+    over, going_on = make_announcement(made), make_announcement(made)
+    update_announcement(
+        actor=None, announcement=over, said=Said(stage=AnnouncementStage.RESOLVED, text=f"See {'x' * 300}")
+    )
+    with browsing(world, server) as site:
+        for path in (
+            reverse("web:announcements", args=[made.public_id]),
+            reverse("web:announcement", args=[made.public_id, going_on.public_id]),
+            reverse("web:announcement_delete", args=[made.public_id, over.public_id]),
+            reverse("web:status", args=["acme"]),
+        ):
+            site.look_over(path)
         assert site.complaints == []
