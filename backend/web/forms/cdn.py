@@ -10,6 +10,7 @@ from backend.fleet.models import Region
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S
 from backend.web.cdn.words import first_verdict_in
+from backend.web.forms.regions import region_choices
 from workers.diagnosis.pair.verdict import MIN_PAIRS
 from workers.measurement.messages import Kind
 
@@ -60,8 +61,9 @@ class PairingForm(forms.Form):
         regions: Sequence[Region],
         initial: Mapping[str, Any] | None = None,
         headers: Sequence[str] = (),
+        chosen: Sequence[str] = (),
     ) -> None:
-        """`headers` are the names of those that both sides are sent now."""
+        """`headers` are the names of those that both sides are sent now; `chosen` are the regions of now."""
         super().__init__(data, initial=dict(initial or {}))
         if headers:
             self.fields["drop_headers"].help_text = (
@@ -76,7 +78,7 @@ class PairingForm(forms.Form):
         )
         field = self.fields["regions"]
         assert isinstance(field, forms.MultipleChoiceField)
-        field.choices = [(region.code, region.name) for region in regions]
+        field.choices = region_choices(regions, chosen)
 
     @property
     def _interval_s(self) -> int:

@@ -10,6 +10,7 @@ from backend.fleet.models import Region
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Site
 from backend.sites.monitor_settings import TIMEOUT_RANGE_S, UNREADABLE, InvalidMonitorError, MonitorSettings
 from backend.sites.targets import check_target
+from backend.web.forms.regions import region_choices
 from backend.web.forms.several_sites import SitesField
 from workers.measurement.connection import Header
 from workers.measurement.profile import PROFILES
@@ -138,7 +139,7 @@ class MonitorForm(forms.Form):
         kind = choices.settings.kind
         super().__init__(data, initial=_initial(choices.settings), prefix=kind.value)
         self._choices = choices
-        self._offer("regions", [(region.code, region.name) for region in choices.regions])
+        self._offer("regions", region_choices(choices.regions, choices.settings.regions))
         self._offer("remove_headers", [(name, f"Remove {name}") for name in _names(choices.settings)])
         if not choices.settings.headers:
             del self.fields["remove_headers"]

@@ -192,10 +192,11 @@ def change(request: MemberRequest, site_id: UUID, pairing_id: UUID) -> HttpRespo
     """Another name, origin or pace."""
     site, pairing = _pairing(request, site_id, pairing_id)
     regions, headers = usable_regions(request.organisation), header_names(pairing.monitor)
+    chosen = pairing.monitor.regions
     if request.method == "GET":
-        form = PairingForm(regions=regions, initial=_initial(pairing), headers=headers)
+        form = PairingForm(regions=regions, initial=_initial(pairing), headers=headers, chosen=chosen)
         return _form_page(request, site, form, pairing=pairing)
-    form = PairingForm(request.POST, regions=regions, headers=headers)
+    form = PairingForm(request.POST, regions=regions, headers=headers, chosen=chosen)
     if was_changed(request, stamp_of(_initial(pairing))):
         form.add_error(None, CHANGED)
     if form.is_valid():
