@@ -91,8 +91,7 @@ def live(facts: Facts) -> Live:
     """The page as it is now."""
     done = sum(run.state.ended for run in facts.progress)
     total = len(facts.progress)
-    guesses = [run.about_s for run in facts.progress if not run.state.ended and run.about_s is not None]
-    eta_s = max(guesses, default=None)
+    eta_s = _left_s(facts)
     results = (
         facts.urls[run.run_id]
         for state in (RunState.DONE, RunState.FAILED)
@@ -109,6 +108,19 @@ def live(facts: Facts) -> Live:
         phases_of=_named(drawn(facts.progress)),
         runs=tuple(_line(run, facts) for run in facts.progress),
     )
+
+
+def _left_s(facts: Facts) -> int | None:
+    """How long all of it takes still: None where that cannot be guessed of one of them, since it ends with the last."""
+    waiting = [run for run in facts.progress if not run.state.ended]
+    guesses = [run.about_s for run in waiting if run.about_s is not None and not _is_unheard(run, facts)]
+    return max(guesses) if guesses and len(guesses) == len(waiting) else None
+
+
+def _is_unheard(run: RunProgress, facts: Facts) -> bool:
+    """Whether nobody is there to carry it out."""
+    region = facts.regions.get(run.region)
+    return region is not None and region.health in (Health.OFFLINE, Health.NEVER)
 
 
 def drawn(progress: Sequence[RunProgress]) -> RunProgress | None:
@@ -197,9 +209,8 @@ def _requests(number: int) -> str:
 
 
 def _queued(run: RunProgress, facts: Facts) -> str:
-    region = facts.regions.get(run.region)
-    if region is not None and region.health in (Health.OFFLINE, Health.NEVER):
-        return f"queued, but no agent of {run.region_name} is online ({_last_seen(region)})"
+    if _is_unheard(run, facts):
+        return f"queued, but no agent of {run.region_name} is online ({_last_seen(facts.regions[run.region])})"
     # An agent that has taken it from the queue may load other pages first, or its neighbours may.
     parts = ["queued with its agent"] if run.queue_place is None else ["queued", f"place {run.queue_place}"]
     if run.about_s is not None:

@@ -162,6 +162,13 @@ def test_the_summary_counts_and_guesses() -> None:
     assert show(done).summary == "1 of 1 run finished"
 
 
+@pytest.mark.parametrize(("about_s", "health"), [(None, Health.ONLINE), (8, Health.OFFLINE), (8, Health.NEVER)])
+def test_no_time_is_told_where_nobody_knows_when_the_last_one_ends(about_s: int | None, health: Health) -> None:
+    known, unknown = replace(QUEUED, region="us"), replace(QUEUED, run_id=uuid4(), about_s=about_s)
+    assert show(known, unknown, health=health).summary == "0 of 2 runs finished"
+    assert show(known, replace(unknown, state=RunState.DONE), health=health).summary.endswith(", about 8 s left")
+
+
 def test_the_summary_does_not_hide_that_nothing_was_measured() -> None:
     failed = replace(QUEUED, run_id=uuid4(), state=RunState.FAILED, reason="The server refused.")
     assert show(failed).summary == "1 of 1 run finished, 1 without a result"
