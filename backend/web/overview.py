@@ -214,20 +214,27 @@ def _hint(row: SiteRow, found: Mapping[int, Sequence[FoundCause]]) -> Hint | Non
 
 def _cells(row: SiteRow, states: Sequence[RegionState], sight: Sight) -> tuple[Cell, ...]:
     runs = {(one.monitor.kind, last.region.pk): last.run for one in row.seen.monitors for last in one.last}
-    return tuple(_cell(state, runs, sight) for state in states)
+    failing = {
+        last.region.pk for one in _going_on(row.seen) for last in one.last if sight.is_down(last.run, last.region)
+    }
+    return tuple(_cell(state, runs, "bad" if state.region.pk in failing else "info") for state in states)
 
 
-def _cell(state: RegionState, runs: Mapping[tuple[str, int], NewestRun | None], sight: Sight) -> Cell:
+def _cell(state: RegionState, runs: Mapping[tuple[str, int], NewestRun | None], level: Level) -> Cell:
     region = state.region
     probe, page = runs.get((Kind.PROBE.value, region.pk)), runs.get((Kind.PAGE.value, region.pk))
-    failed = any(sight.is_down(run, region) for run in (probe, page))
     return Cell(
         region=region,
         ttfb_us=probe.ttfb_us if _is_whole(probe) else None,
         lcp_us=page.lcp_us if _is_whole(page) else None,
-        level="bad" if failed else "info",
+        level=level,
         has_agent=state.health != Health.NEVER,
     )
+
+
+def _going_on(site: SiteOverview) -> list[MonitorOverview]:
+    """What is measured now: how it was when a monitor was paused, a site is no longer."""
+    return [one for one in site.monitors if not one.monitor.paused]
 
 
 def _is_whole(run: NewestRun | None) -> TypeGuard[NewestRun]:
@@ -237,7 +244,7 @@ def _is_whole(run: NewestRun | None) -> TypeGuard[NewestRun]:
 
 def _health(site: SiteOverview, sight: Sight) -> Word:
     """By the last runs in the regions that an agent has joined: what was never to be had is missed nowhere."""
-    monitors = [monitor for monitor in site.monitors if not monitor.monitor.paused]
+    monitors = _going_on(site)
     if not monitors:
         return PAUSED
     everywhere = [last for monitor in monitors for last in monitor.last]

@@ -95,6 +95,12 @@ def test_what_is_paused_is_neither_healthy_nor_ill() -> None:
     assert (row.health.text, row.every) == ("Paused", "paused")
 
 
+def test_no_region_is_said_to_fail_by_the_last_run_before_a_pause() -> None:
+    one, paused = site(run("failed"), run()), site(run("failed"), run("failed"), paused=True)
+    seen = overview(SiteOverview(site=one.site, monitors=(*one.monitors, *paused.monitors)), paused)
+    assert [[cell.level for cell in row.cells] for row in seen.drawn(seen.rows)] == [["bad", "info"], ["info", "info"]]
+
+
 def test_the_verdict_names_the_first_failing_site_and_counts_the_others() -> None:
     seen = overview(site(run("failed"), run()), site(run(), run(), name="Docs"))
     assert seen.verdict.text == "Shop: failing in Frankfurt"
