@@ -81,6 +81,8 @@ def _comparison(place: int, rule: _Rule, document: _Document) -> Comparison:
     max_value = _limit(place, rule.metric, "max_value", rule.max_value, rule.max_value_ms)
     if (rule.max_change_pct is None) == (max_value is None):
         raise DocumentError(f"rules[{place}]: needs one of max_change_pct and a greatest value")
+    if min_change and max_value is not None:
+        raise DocumentError(f"rules[{place}].min_change: belongs to max_change_pct; a greatest value has none")
     history, fresh = (
         _series(place, rule.metric, name, values)
         for name, values in (("history", document.history), ("fresh", document.fresh))

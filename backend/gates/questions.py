@@ -177,6 +177,8 @@ def _rule_faults(rule: AskedRule) -> Iterator[tuple[str, str]]:
         yield "max_change_pct", "The limit must lie above 0 and be at most 1000 per cent."
     if rule.max_value is not None and not 0 < rule.max_value <= 1e12:
         yield "max_value", "The greatest value must lie above 0."
+    if rule.min_change and rule.max_value is not None:
+        yield "min_change", "The least change that counts belongs to max_change_pct; a greatest value has none."
     if not 0 <= rule.min_change <= 1e9:
         yield "min_change", "What does not count must not be negative."
     if rule.level not in Level.values:

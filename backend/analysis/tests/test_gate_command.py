@@ -77,6 +77,10 @@ def test_nulls_are_runs_that_failed() -> None:
             {"rules": [{"metric": "queue", "max_change_pct": 9, "min_change_ms": 3}]},
             r"rules\[0\]\.min_change_ms: 'queue' is no time: give min_change, in its own unit",
         ),
+        (
+            {"rules": [{"metric": "ttfb_ms", "max_value_ms": 900, "min_change_ms": 50}]},
+            r"rules\[0\]\.min_change: belongs to max_change_pct",
+        ),
         ({"rules": [{"metric": "ttfb_ms", "max_change_pct": -1}]}, r"rules\[0\]\.max_change_pct"),
         ({"rules": [{"metric": "lcp_ms", "max_change_pct": 10}]}, r"history\.lcp_ms"),
         ({"confidence": 1.2}, "confidence"),

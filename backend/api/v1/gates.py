@@ -56,9 +56,9 @@ _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(day
 class NewGateRule(In):
     """A limit for a metric (`ttfb` or `ttfb_ms`): how much it may change, or its greatest value.
 
-    `min_change_ms` is the least change that counts: where none is given, 10 of blocking, 1 of DNS, TCP, TLS and
-    download, any of the rest. For metrics that are no time there are `min_change` and `max_value`, in the metric's own
-    unit, and only these. A rule of level `warn` is told and changes no verdict.
+    `min_change_ms` belongs to `max_change_pct` and is the least change that counts: where none is given, 10 of
+    blocking, 1 of DNS, TCP, TLS and download, any of the rest. For metrics that are no time there are `min_change` and
+    `max_value`, in the metric's own unit, and only these. A rule of level `warn` is told and changes no verdict.
     """
 
     metric: Annotated[str, StringConstraints(min_length=1, max_length=40)]

@@ -172,6 +172,16 @@ def test_a_site_is_found_by_id_and_two_of_one_name_are_not_guessed(program: Prog
             "'requests' is no time: give min_change",
         ),
         ({"rules": [{"metric": "tls", "max_value_ms": 9, "max_value": 8}]}, "#/rules/0/max_value_ms", "not both"),
+        (
+            {"rules": [RULES[0], {"metric": "lcp", "max_value_ms": 2_500, "min_change_ms": 50}]},
+            "#/rules/1/min_change_ms",
+            "belongs to max_change_pct",
+        ),
+        (
+            {"rules": [{"metric": "bytes", "max_value": 90_000, "min_change": 500}]},
+            "#/rules/0/min_change",
+            "belongs to max_change_pct",
+        ),
         ({"rules": [{"metric": "beauty", "max_change_pct": 5}]}, "#/rules/0/metric", "cannot be gated"),
         ({"rules": [{"metric": "cls", "max_change_pct": 5}]}, "#/rules/0/max_change_pct", "often 0"),
         ({"rules": [{"metric": "lcp", "max_change_pct": 5}], "monitors": ["probe"]}, "#/monitors", "None of these"),
