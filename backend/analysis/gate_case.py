@@ -16,7 +16,7 @@ from backend.analysis.gate_types import Comparison, Found, Interval, Plan, Regio
 
 _NORMAL = NormalDist()
 _HABIT = "It was as high at this time the day before."
-_ALREADY = "It was as high in the hour before the release."
+_ALREADY = "It was as high in the hour before the release. If that was its rollout, tell of the deploy as that begins."
 _CHANCE = "So many of the earlier runs were as high that these may be among them by chance."
 # Of what comes every day, each day shows so much at least, and of what had come before the release the hour before it.
 _HABIT_PART = 0.6

@@ -22,6 +22,8 @@ EVERY_S, RUNS = 300.0, 12
 # The release goes out a little after two.
 DEPLOY = 20_000 * DAY_S + 2 * HOUR_S + 420
 
+AS_BEFORE = "It was as high in the hour before the release. If that was its rollout, tell of the deploy as that begins."
+
 # What is added to the logarithm at an instant.
 Shape = Callable[[float], float]
 
@@ -136,7 +138,7 @@ def test_what_was_slow_before_a_release_at_a_quiet_hour_excuses_it_also_at_the_b
     result = gate(slower_since_an_hour, deploy=quiet_hour, later_h=12)
     assert (result.verdict, result.reason) == (
         Verdict.INCONCLUSIVE,
-        "It was as high in the hour before the release.",
+        AS_BEFORE,
     )
 
 
@@ -174,7 +176,7 @@ def test_what_became_slower_before_the_release_is_not_its_doing(since_h: float, 
     result = gate(lambda at: log(1.5) if at >= DEPLOY - since_h * HOUR_S else 0.0, seed=seed)
     assert (result.verdict, result.reason) == (
         Verdict.INCONCLUSIVE,
-        "It was as high in the hour before the release.",
+        AS_BEFORE,
     )
 
 
@@ -348,7 +350,7 @@ def test_of_what_is_measured_seldom_regions_tell_together_what_was_before_the_re
     result = gate(since_two_hours, seed=seed, every_s=every_s)
     assert (result.verdict, result.reason) == (
         Verdict.INCONCLUSIVE,
-        "It was as high in the hour before the release.",
+        AS_BEFORE,
     )
     assert gate(since_two_hours, slower=1.8, seed=seed, every_s=every_s).verdict is Verdict.FAIL
     assert gate(quiet, slower=1.3, seed=seed, every_s=every_s).verdict is Verdict.FAIL
