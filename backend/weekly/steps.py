@@ -16,7 +16,8 @@ from backend.alerts.turns import Apart
 from backend.runs.models import Rollup
 from backend.runs.queries.days import DAY_S
 from backend.runs.queries.rollups import is_rolled_up
-from backend.weekly.collecting import collect
+from backend.sites.models import SiteStatus
+from backend.weekly.collecting import METRICS, collect
 from backend.weekly.models import WeeklyReport
 from backend.weekly.report import WEEK, Report, begin_of, last_week
 from backend.weekly.wording import line_of, message_of
@@ -88,8 +89,9 @@ def _is_settled(week: date, now: datetime) -> bool:
 
 
 def _lacking(week: date) -> "QuerySet[Organisation]":
-    """Of whose sites something was measured, and that have no report of it."""
+    """Of whose sites a report would tell something, and that have none of it. Runs that were missed tell nothing."""
     begin = begin_of(week)
     days = Rollup.objects.filter(width_s=DAY_S, at__gte=begin, at__lt=begin + WEEK)
-    measured = Exists(days.filter(monitor__site__organisation=OuterRef("pk")))
+    told = days.exclude(measured=0, failed=0).filter(monitor__kind__in=METRICS)
+    measured = Exists(told.filter(monitor__site__organisation=OuterRef("pk"), monitor__site__status=SiteStatus.ACTIVE))
     return Organisation.objects.filter(measured).exclude(weekly_reports__week=week).order_by("pk")

@@ -1,5 +1,6 @@
 """When a week is written down, and who is told."""
 
+from collections.abc import Callable
 from datetime import date, timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from backend.alerts.tests.world import World
 from backend.fleet.models import Region
 from backend.runs.models import PendingRun, Rollup
 from backend.runs.tests.factories import Fleet, give_up, make_monitors, make_pending
-from backend.sites.models import Site
+from backend.sites.models import Monitor, Site, SiteStatus
 from backend.tests.side_by_side import side_by_side
 from backend.weekly import steps
 from backend.weekly.collecting import collect
@@ -119,6 +120,33 @@ def test_an_organisation_of_which_nothing_was_measured_has_no_report(world: Worl
     step(MORNING)
 
     assert WeeklyReport.objects.get().organisation == world.fleet.organisation
+
+
+def compares_servers_only(world: World) -> None:
+    Rollup.objects.exclude(monitor=world.monitor).delete()
+    Monitor.objects.filter(pk=world.monitor.pk).update(kind="pair", pair={"url": "https://origin.example/"})
+
+
+def misses_all_runs(world: World) -> None:
+    Rollup.objects.update(measured=0, missed=24)
+
+
+def is_only_a_test(world: World) -> None:
+    Site.objects.update(status=SiteStatus.DRAFT)
+
+
+@pytest.mark.parametrize("had", [compares_servers_only, misses_all_runs, is_only_a_test])
+def test_where_nothing_can_be_told_of_a_week_it_is_not_collected_again_and_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, had: Callable[[World], None]
+) -> None:
+    had(world)
+    collected: list[Organisation] = []
+    monkeypatch.setattr(steps, "collect", lambda organisation, week: collected.append(organisation))
+
+    step(MORNING)
+
+    assert collected == []
+    assert not WeeklyReport.objects.filter(week=THIS).exists()
 
 
 def test_what_cannot_be_written_of_one_keeps_no_other_from_its_own(
