@@ -1,13 +1,13 @@
 """A report of a week as its page shows it. Pure."""
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from backend.alerts.message import Severity
 from backend.alerts.wording import joined, length
-from backend.analysis.weeks import Course, MonitorWeek
+from backend.analysis.weeks import Course, MonitorWeek, RegionWeek
 from backend.web import units
 from backend.web.overview import Level
 from backend.web.phrases import number_of
@@ -18,7 +18,7 @@ from backend.weekly.wording import cause_title, downtime
 _WORDS: dict[Course, tuple[Level, str]] = {
     Course.SLOWER: ("warn", "slower"),
     Course.FASTER: ("good", "faster"),
-    Course.MIXED: ("warn", "slower here, faster there"),
+    Course.MIXED: ("warn", "slower"),
     Course.SAME: ("quiet", "as before"),
 }
 
@@ -138,11 +138,17 @@ def _figure(week: MonitorWeek | None) -> Figure | None:
 
 
 def _where(week: MonitorWeek) -> str:
-    """`in Frankfurt and Singapore`."""
-    shown = [one.region for one in (*week.slower, *week.faster)]
-    if not shown:
+    """`in Frankfurt and Singapore`; of what became slower `in Oslo, faster in Rome` where it did there."""
+    if week.slower and week.faster:
+        return f"{_in(week.slower)}, faster {_in(week.faster)}"
+    return _in(week.slower or week.faster)
+
+
+def _in(regions: Sequence[RegionWeek]) -> str:
+    if not regions:
         return ""
-    return f"in {joined(shown)}" if len(shown) <= 2 else f"in {number_of(len(shown), 'region')}"
+    shown = joined([one.region for one in regions]) if len(regions) <= 2 else number_of(len(regions), "region")
+    return f"in {shown}"
 
 
 def _alert(alert: AlertWeek, incident_id: UUID | None) -> AlertRow:

@@ -10,12 +10,14 @@ from backend.accounts.models import Membership, Organisation
 from backend.alerts.models import Channel, Outage
 from backend.alerts.tests.world import World
 from backend.cast import Member
+from backend.fleet.models import Region
+from backend.runs.tests.factories import make_region
 from backend.sites.models import Site
 from backend.web.tests.test_findings import words
 from backend.weekly.models import WeeklyReport
 from backend.weekly.report import WEEK, Report
 from backend.weekly.steps import keep, step
-from backend.weekly.tests.world import BEFORE, MORNING, THIS, incident, outage, weekly_world, weeks
+from backend.weekly.tests.world import BEFORE, MORNING, THIS, incident, outage, week, weekly_world, weeks
 
 pytestmark = pytest.mark.django_db
 
@@ -60,6 +62,14 @@ def test_it_tells_uptime_and_what_became_slower_and_where(world: World, client: 
     assert "slower in Fra and Sin" in text
     assert "300 ms the week before" in text
     assert "Shop is down: connection refused" in text
+
+
+def test_what_became_slower_in_one_region_and_faster_in_others_is_told_of_each(world: World, client: Client) -> None:
+    week(world.monitor, make_region("gru"), BEFORE, 400)
+    week(world.monitor, Region.objects.get(code="gru"), THIS, 300)
+    step(MORNING)
+
+    assert "slower in Fra and Sin, faster in Gru" in page(client)
 
 
 def test_a_week_in_which_nothing_happened_says_so(world: World, client: Client) -> None:
