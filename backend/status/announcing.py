@@ -24,6 +24,7 @@ MAX_UPDATES, MAX_OPEN = 50, 20
 # More than anybody reads; the oldest that are over go.
 MAX_KEPT = 200
 MAX_LISTED = MAX_OPEN + MAX_KEPT
+_ENOUGH_OPEN = f"{MAX_OPEN} announcements are open; resolve one first."
 
 
 class InvalidAnnouncementError(InvalidError):
@@ -45,8 +46,8 @@ def announce(*, actor: User | None, page: StatusPage, title: str, said: Said) ->
     title, faults = title.strip(), _faults(said)
     if not title or len(title) > MAX_ANNOUNCEMENT_CHARS or not is_one_line(title):
         faults["title"] = f"The title is one line of 1 to {MAX_ANNOUNCEMENT_CHARS} characters."
-    elif page.announcements.filter(ended_at=None).count() >= MAX_OPEN:
-        faults["title"] = f"{MAX_OPEN} announcements are open; resolve one first."
+    elif _are_enough_open(page):
+        faults["title"] = _ENOUGH_OPEN
     if faults:
         raise InvalidAnnouncementError(faults)
     announcement = Announcement.objects.create(page=page, title=title)
@@ -58,11 +59,16 @@ def announce(*, actor: User | None, page: StatusPage, title: str, said: Said) ->
 
 @transaction.atomic
 def update_announcement(*, actor: User | None, announcement: Announcement, said: Said) -> Update:
-    """Tells how it goes on. What is resolved is over, until more is said of it. Raises InvalidAnnouncementError."""
+    """Tells how it goes on. What is resolved is over, until more is said of it; what is open can be resolved, however
+    much was said of it. Raises InvalidAnnouncementError."""
+    page = as_it_is(announcement.page)
     announcement = as_it_is(announcement, "page__organisation")
-    faults = _faults(said)
-    if announcement.updates.count() >= MAX_UPDATES:
+    faults, is_open = _faults(said), announcement.ended_at is None
+    is_end = said.stage is AnnouncementStage.RESOLVED
+    if announcement.updates.count() >= MAX_UPDATES and not (is_open and is_end):
         faults["text"] = f"{MAX_UPDATES} updates are enough of one; announce anew what is new."
+    if not is_open and not is_end and _are_enough_open(page):
+        faults["stage"] = _ENOUGH_OPEN
     if faults:
         raise InvalidAnnouncementError(faults)
     update = _say(announcement, said, actor)
@@ -79,6 +85,10 @@ def delete_announcement(*, actor: User | None, announcement: Announcement) -> No
     organisation = announcement.page.organisation
     record("delete_announcement", announcement, actor=actor, organisation=organisation, name=announcement.title)
     announcement.delete()
+
+
+def _are_enough_open(page: StatusPage) -> bool:
+    return page.announcements.filter(ended_at=None).count() >= MAX_OPEN
 
 
 def _say(announcement: Announcement, said: Said, actor: User | None) -> Update:

@@ -141,6 +141,36 @@ def test_only_so_many_are_open_at_once(page: StatusPage, monkeypatch: pytest.Mon
     made(page)
 
 
+def test_what_is_over_is_opened_again_only_where_there_is_room(
+    page: StatusPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(announcing, "MAX_OPEN", 1)
+    over = made(page, said=RESOLVED)
+    still_open = made(page)
+
+    with pytest.raises(InvalidAnnouncementError) as refused:
+        update_announcement(actor=None, announcement=over, said=LOOKING)
+    assert set(refused.value.faults) == {"stage"}
+    update_announcement(actor=None, announcement=over, said=RESOLVED)
+    update_announcement(actor=None, announcement=still_open, said=LOOKING)
+
+    update_announcement(actor=None, announcement=still_open, said=RESOLVED)
+    update_announcement(actor=None, announcement=over, said=LOOKING)
+
+
+def test_what_is_open_can_be_resolved_however_much_was_said_of_it(
+    page: StatusPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(announcing, "MAX_UPDATES", 1)
+    announcement = made(page)
+
+    update_announcement(actor=None, announcement=announcement, said=RESOLVED)
+
+    assert Announcement.objects.get().ended_at is not None
+    with pytest.raises(InvalidAnnouncementError):
+        update_announcement(actor=None, announcement=announcement, said=RESOLVED)
+
+
 def test_only_so_much_is_said_of_one(page: StatusPage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(announcing, "MAX_UPDATES", 2)
     announcement = made(page)
