@@ -9,8 +9,9 @@ from uuid import UUID
 from django.db.models import F, Q
 
 from backend.accounts.models import Organisation
-from backend.alerts.models import Maintenance
-from backend.alerts.queries.uptime import seen_of
+from backend.alerts.models import Maintenance, Outage
+from backend.alerts.queries.uptime import outages_since, seen_of
+from backend.alerts.states import State
 from backend.analysis.spans import Spans
 from backend.analysis.uptime import Seen
 from backend.instants import from_us, to_us
@@ -37,15 +38,31 @@ class Condition(StrEnum):
     UP = "up"
 
 
+_CONDITIONS = {State.FAILING: Condition.DOWN, State.DEGRADED: Condition.PARTLY}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedOutage:
+    """An outage by one monitor. Its `key` stays while the begin of what guests see may move: another monitor may have
+    been down before, and be found so later."""
+
+    key: int
+    condition: Condition
+    since_us: int
+    until_us: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicSite:
-    """A site as guests see it; `since` is when what is wrong now began."""
+    """A site as guests see it; `since` is when what is wrong now began, `judged` what of two weeks is known by, in the
+    order of keys."""
 
     public_id: UUID
     name: str
     condition: Condition
     since: datetime | None
     seen: Seen
+    judged: tuple[JudgedOutage, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,17 +123,20 @@ def status_page(organisation: Organisation, public_id: UUID) -> StatusPage | Non
 
 
 def public_page(slug: str, *, now: datetime) -> PublicPage | None:
-    """What guests see at an address; None where there is no page. Thirteen statements."""
+    """What guests see at an address; None where there is no page. Fourteen statements."""
     page = StatusPage.objects.select_related("organisation").filter(slug=slug).first()
     if page is None:
         return None
     sites = list(page.sites.order_by("name", "pk"))
     seen = seen_of(page.organisation, sites, now - KNOWN_FOR, now)
     heard_of = sites_heard_of(page.organisation, sites, now=now)
+    judged = outages_since(sites, now - LATELY)
     return PublicPage(
         title=page.title,
         at=now,
-        sites=tuple(_public(site, seen[site.pk], heard_of.get(site.pk), now) for site in sites),
+        sites=tuple(
+            _public(site, seen[site.pk], heard_of.get(site.pk), judged.get(site.pk, ()), now) for site in sites
+        ),
         planned=_planned(page.organisation, sites, now),
         announcements=tuple(
             public_announcement(one) for one in announcements(page, since=now - LATELY, limit=MAX_ANNOUNCEMENTS)
@@ -150,9 +170,25 @@ def public_announcement(one: Announcement) -> PublicAnnouncement:
     )
 
 
-def _public(site: Site, seen: Seen, was_reached: bool | None, now: datetime) -> PublicSite:
+def _public(site: Site, seen: Seen, was_reached: bool | None, outages: Sequence[Outage], now: datetime) -> PublicSite:
     condition, since = _condition(seen, was_reached, now)
-    return PublicSite(public_id=site.public_id, name=site.name, condition=condition, since=since, seen=seen)
+    return PublicSite(
+        public_id=site.public_id,
+        name=site.name,
+        condition=condition,
+        since=since,
+        seen=seen,
+        judged=tuple(_judged(outage, now) for outage in outages),
+    )
+
+
+def _judged(outage: Outage, now: datetime) -> JudgedOutage:
+    return JudgedOutage(
+        key=outage.pk,
+        condition=_CONDITIONS[State(outage.state)],
+        since_us=to_us(outage.began_at),
+        until_us=to_us(outage.ended_at or now),
+    )
 
 
 def _condition(seen: Seen, was_reached: bool | None, now: datetime) -> tuple[Condition, datetime | None]:

@@ -38,6 +38,17 @@ def seen_of(organisation: Organisation, sites: Iterable[Site], since: datetime, 
     return {site: together(many, union(planned[None], planned[site])) for site, many in by_site.items()}
 
 
+def outages_since(sites: Iterable[Site], since: datetime) -> Mapping[int, Sequence[Outage]]:
+    """By the keys of sites, those of all monitors that go on or ended later, as the judge became sure of them. One
+    statement."""
+    found: dict[int, list[Outage]] = defaultdict(list)
+    later = Q(ended_at=None) | Q(ended_at__gt=since)
+    watched = Outage.objects.filter(later, monitor__site__in=list(sites), monitor__kind__in=_WATCHING)
+    for outage in watched.select_related("monitor").order_by("pk"):
+        found[outage.monitor.site_id].append(outage)
+    return found
+
+
 def going_on(organisation: Organisation) -> Mapping[int, frozenset[State]]:
     """By the keys of its sites that the judge is sure are not well now, how they are. One statement."""
     open_now = Outage.objects.filter(monitor__site__organisation=organisation, ended_at=None)

@@ -219,5 +219,5 @@ def test_guests_cost_as_many_statements_however_much_was_said(
         announcement = made(page, str(number))
         update_announcement(actor=None, announcement=announcement, said=LOOKING)
 
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         seen()

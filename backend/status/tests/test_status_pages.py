@@ -257,7 +257,7 @@ def test_the_worst_of_its_sites_is_how_a_page_is(
     outage(world, ago=10 * MINUTE, lasted=None)
     made(world, sites=[world.fleet.site.public_id, other.public_id])
 
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(13):
         page = public_page("acme", now=NOW)
 
     assert page is not None
@@ -265,6 +265,21 @@ def test_the_worst_of_its_sites_is_how_a_page_is(
     assert [(site.name, site.condition) for site in page.sites] == [
         ("Blog", Condition.UP),
         (world.fleet.site.name, Condition.DOWN),
+    ]
+
+
+def test_outages_of_two_weeks_are_told_by_whichever_monitor_was_judged_first(world: World) -> None:
+    page = Monitor.objects.create(
+        site=world.fleet.site, kind="page", url=world.fleet.site.url, interval_s=900, timeout_s=60
+    )
+    outage(world, ago=20 * DAY, lasted=DAY)
+    outage(world, ago=2 * HOUR, lasted=HOUR)
+    Outage.objects.create(monitor=page, state="degraded", began_at=NOW - 3 * HOUR, ended_at=None)
+
+    (site,) = seen(world).sites
+    assert [(one.condition, NOW - from_us(one.since_us), NOW - from_us(one.until_us)) for one in site.judged] == [
+        (Condition.DOWN, 2 * HOUR, HOUR),
+        (Condition.PARTLY, 3 * HOUR, timedelta(0)),
     ]
 
 

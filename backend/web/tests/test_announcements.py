@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from backend.instants import to_us
 from backend.status.models import Announcement, AnnouncementStage, StatusPage, Update
-from backend.status.queries import KNOWN_FOR, Condition, PublicAnnouncement, PublicUpdate
+from backend.status.queries import KNOWN_FOR, Condition, JudgedOutage, PublicAnnouncement, PublicUpdate
 from backend.web.status_feed import MOST_ENTRIES, entries_of, feed_of
 from backend.web.tests.test_findings import words
 from backend.web.tests.test_status_page import AT, HOUR, page, site
@@ -132,6 +132,32 @@ def test_an_outage_is_one_entry_from_its_begin_to_its_end() -> None:
         "From 30 Nov 2026 10:00 UTC to 30 Nov 2026 12:00 UTC (2 h 0 min).",
     )
     assert (going_on.id, going_on.updated, over.updated) == (over.id, AT - 2 * HOUR, AT)
+
+
+def judged(key: int, began_h: float, condition: Condition = Condition.DOWN) -> JudgedOutage:
+    """One that began so many hours ago and goes on."""
+    return JudgedOutage(key=key, condition=condition, since_us=to_us(AT - began_h * HOUR), until_us=to_us(AT))
+
+
+def test_an_entry_stays_the_same_when_another_monitor_turns_out_to_have_been_down_before() -> None:
+    shop = replace(site("A", Condition.DOWN, down=(2, 0)), judged=(judged(7, 2),))
+    moved = replace(shop, seen=site("A", down=(3, 0)).seen, judged=(judged(7, 2), judged(8, 3)))
+    another = replace(shop, judged=(judged(6, 2, Condition.PARTLY), judged(9, 2)))
+
+    (first,), (second,), (third,) = (entries_of(page(one), ADDRESS) for one in (shop, moved, another))
+
+    assert (first.id, first.published) == (second.id, second.published + HOUR)
+    assert third.id != first.id
+
+
+def test_an_outage_that_planned_work_parts_is_two_entries() -> None:
+    shop = replace(site("A", Condition.DOWN, down=(5, 0)), judged=(judged(7, 5),))
+    planned = replace(shop.seen, planned=((to_us(AT - 3 * HOUR), to_us(AT - 2 * HOUR)),))
+
+    before, after = entries_of(page(replace(shop, seen=planned)), ADDRESS)
+
+    assert before.id != after.id
+    assert [before.id] == [one.id for one in entries_of(page(shop), ADDRESS)]
 
 
 def test_an_entry_was_published_when_the_outage_began() -> None:

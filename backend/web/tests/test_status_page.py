@@ -37,7 +37,7 @@ def site(name: str, condition: Condition = Condition.UP, *, down: tuple[float, f
     spans = () if down is None else ((to_us(AT - down[0] * HOUR), to_us(AT - down[1] * HOUR)),)
     seen = Seen(measured=((to_us(AT - 48 * HOUR), to_us(AT)),), down=spans, partly=())
     since = None if condition in (Condition.UP, Condition.UNKNOWN) else AT - HOUR
-    return PublicSite(public_id=uuid4(), name=name, condition=condition, since=since, seen=seen)
+    return PublicSite(public_id=uuid4(), name=name, condition=condition, since=since, seen=seen, judged=())
 
 
 def page(*sites: PublicSite, planned: tuple[Planned, ...] = ()) -> PublicPage:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 # Whoever looks while a site is down is not alone: what one was told is told to others for so long.
 KEPT_S = 20
 # Grows when `PublicPage` has other fields: what another version kept is not read.
-_SHAPE = 2
+_SHAPE = 3
 _FOR_OTHERS = f"public, max-age={KEPT_S}"
 
 
