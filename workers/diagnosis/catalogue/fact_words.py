@@ -41,6 +41,7 @@ _WORDS: Mapping[str, str] = {
     "mss_bytes": "segment (MSS)",
     "must_staple": "demands a staple",
     "openssl": "OpenSSL says",
+    "needless_bytes": "needless in all",
     "opening_ms": "opening a connection",
     "origin_tls_per_connect": "origin's TLS to TCP",
     "plain_ms": "http:// took",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workers.diagnosis.catalogue import Setting, advice_of, column, entry, reason_text, title_of
+from workers.diagnosis.catalogue import Setting, advice_of, column, entry, fact_words, reason_text, title_of
 from workers.diagnosis.catalogue.page import page
 from workers.measurement.finding import CheckColumn, FindingId, NotJudgedReason, Severity
 
@@ -118,6 +118,10 @@ def test_every_column_has_a_title_and_one_sentence(id: CheckColumn) -> None:
     told = column(id)
     assert told.title
     assert len(_SENTENCE_END.findall(told.explanation)) == 1
+
+
+def test_the_certificates_of_no_use_and_their_size_have_words_of_their_own() -> None:
+    assert fact_words("needless") != fact_words("needless_bytes")
 
 
 def test_the_page_of_the_docs_says_what_the_catalogue_says() -> None:
