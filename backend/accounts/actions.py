@@ -16,6 +16,8 @@ from backend.accounts.permissions import Role, Scope
 from backend.accounts.room import hold
 from backend.accounts.tokens import digest, new_secret, shown_prefix
 from backend.as_it_is import as_it_is
+from backend.faults import FieldFaultError
+from backend.texts import is_one_line
 
 # 62 ** 20 is 119 bits: not to be guessed, and short enough to be typed once.
 PASSWORD_CHARS = 20
@@ -53,6 +55,10 @@ class UnprovedError(MemberError):
             f"{email} has an account already, which another organisation has made. Ask them to choose a new password by"
             " “Forgot your password?” on the sign-in page, and add them then: so it is sure that it is theirs."
         )
+
+
+class ProfileError(FieldFaultError):
+    """A person cannot be called so."""
 
 
 class TokenError(ValueError):
@@ -180,7 +186,9 @@ def forget_sessions(*, now: datetime) -> int:
 
 
 def change_profile(*, actor: User, name: str, time_zone: str) -> None:
-    """What a person says of themselves."""
+    """What a person says of themselves. Raises ProfileError."""
+    if not is_one_line(name):
+        raise ProfileError("name", "The name must be one line without control characters.")
     User.objects.filter(pk=actor.pk).update(name=name, time_zone=time_zone)
 
 
@@ -208,6 +216,8 @@ def _keep_an_owner(membership: Membership, *, leaving: bool) -> None:
 def _check_token(organisation: Organisation, wanted: NewToken) -> None:
     if not wanted.name.strip():
         raise TokenError("Give the token a name: what will use it.")
+    if not is_one_line(wanted.name):
+        raise TokenError("The name of a token must be one line without control characters.")
     if not wanted.scopes:
         raise TokenError("Choose what the token is for.")
     if wanted.role is Role.OWNER:

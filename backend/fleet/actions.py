@@ -12,6 +12,7 @@ from backend.as_it_is import as_it_is
 from backend.fleet import broker
 from backend.fleet.credentials import Credentials, digest, new_credentials, shown_prefix
 from backend.fleet.models import Agent, Region
+from backend.texts import is_one_line
 from workers.measurement.messages import Heartbeat
 from workers.measurement.routes import REGION_PATTERN
 
@@ -26,6 +27,10 @@ class RegionError(ValueError):
     """The region cannot be made or used so; the text is a sentence for people."""
 
 
+class RegionNameError(RegionError):
+    """The same, for what it shall be called."""
+
+
 @transaction.atomic
 def add_region(*, actor: User | None, organisation: Organisation | None, code: str, name: str) -> Credentials:
     """Makes a region with its broker account; the secrets are in the answer and nowhere else.
@@ -34,6 +39,8 @@ def add_region(*, actor: User | None, organisation: Organisation | None, code: s
     """
     if not re.fullmatch(REGION_PATTERN, code):
         raise RegionError("Use 2 to 20 lower-case letters, digits and inner hyphens for the code, such as eu-west.")
+    if not is_one_line(name.strip()):
+        raise RegionNameError("The name must be one line without control characters.")
     if organisation is not None:
         hold(organisation)
     taken = RegionError(f"There is a region {code} already; choose another code.")

@@ -79,6 +79,8 @@ def test_an_expired_token_is_refused_and_still_listed(alice: Member) -> None:
     ("change", "sentence"),
     [
         ({"name": " "}, "Give the token a name"),
+        ({"name": "ci\nalice"}, "one line without control characters"),
+        ({"name": "\x1b[2Kci"}, "one line without control characters"),
         ({"scopes": frozenset()}, "Choose what the token is for"),
         ({"role": Role.OWNER}, "cannot own an organisation"),
         ({"life": timedelta(days=367)}, "at most 366 days"),

@@ -80,6 +80,12 @@ def test_a_code_that_could_mislead_the_broker_is_refused(alice: Member, broker: 
         actions.add_region(actor=alice.user, organisation=alice.organisation, code=code, name="x")
 
 
+@pytest.mark.parametrize("name", ["Frank\nfurt", "\x1b[2KFrankfurt", "turned \u202e round"])
+def test_a_name_that_would_change_the_line_it_stands_in_is_refused(alice: Member, broker: str, name: str) -> None:
+    with pytest.raises(actions.RegionNameError, match="one line"):
+        actions.add_region(actor=alice.user, organisation=alice.organisation, code="eu", name=name)
+
+
 def test_a_code_is_given_once(eu: Credentials, charlie: Member) -> None:
     with pytest.raises(actions.RegionError, match="choose another"):
         actions.add_region(actor=charlie.user, organisation=charlie.organisation, code="eu", name="x")

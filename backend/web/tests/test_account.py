@@ -180,6 +180,15 @@ def test_a_name_and_a_time_zone_are_kept(client: Client, user: User) -> None:
     assert user.time_zone == "Europe/Berlin"
 
 
+@pytest.mark.parametrize("name", ["Alice\x1b[2K", "turned \u202e round"])
+def test_a_name_that_would_change_the_line_it_stands_in_is_refused(client: Client, user: User, name: str) -> None:
+    client.force_login(user)
+    told = client.post("/profile/", {"name": name, "time_zone": "UTC"}).content.decode()
+    assert "The name must be one line without control characters." in told
+    user.refresh_from_db()
+    assert user.name != name
+
+
 def test_times_are_shown_in_the_readers_zone(client: Client, user: User) -> None:
     User.objects.filter(pk=user.pk).update(time_zone="Asia/Tokyo")
     client.force_login(user)

@@ -70,6 +70,16 @@ def test_a_new_region_shows_one_command_with_working_secrets(
     assert "no-store" in response.headers["Cache-Control"]
 
 
+def test_a_name_that_would_change_the_line_it_stands_in_is_refused_at_its_field(signed_in: Client) -> None:
+    answer = signed_in.post(reverse("web:region_add"), {"code": "eu-west", "name": "turned \u202e round"})
+
+    assert answer.status_code == 400
+    told = answer.content.decode()
+    assert told.count("The name must be one line without control characters.") == 1
+    assert told.index('name="code"') < told.index("The name must be one line")
+    assert not Region.objects.filter(code="eu-west").exists()
+
+
 def test_the_secrets_are_not_shown_a_second_time(signed_in: Client, broker: str) -> None:
     shown = signed_in.post(reverse("web:region_add"), {"code": "eu", "name": "Dublin"}).content.decode()
     token = command_in(shown)["FIRSTBYTE_AGENT_TOKEN"]

@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from backend.accounts.actions import change_profile, choose_theme
+from backend.accounts.actions import ProfileError, change_profile, choose_theme
 from backend.accounts.models import Theme, User
 from backend.accounts.permissions import Permission
 from backend.accounts.queries import SESSION_KEY, organisations_of, second_factor_of
@@ -45,9 +45,13 @@ def profile(request: MemberRequest) -> HttpResponse:
     initial = {"name": request.user.name, "time_zone": request.user.time_zone}
     form = ProfileForm(request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        change_profile(actor=request.user, **form.cleaned_data)
-        messages.success(request, "Saved.")
-        return redirect("web:profile")
+        try:
+            change_profile(actor=request.user, **form.cleaned_data)
+        except ProfileError as error:
+            form.add_error(error.field, str(error))
+        else:
+            messages.success(request, "Saved.")
+            return redirect("web:profile")
     context = {
         "form": form,
         "organisations": organisations_of(request.user),

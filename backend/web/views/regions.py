@@ -35,6 +35,13 @@ def overview(request: MemberRequest) -> HttpResponse:
     return _page(request, RegionForm())
 
 
+def _field_of(error: Exception) -> str | None:
+    """What of the form an error is about."""
+    if isinstance(error, actions.RegionNameError):
+        return "name"
+    return "code" if isinstance(error, actions.RegionError) else None
+
+
 @never_cache
 @require_POST
 @needs(Permission.MANAGE_REGIONS)
@@ -51,7 +58,7 @@ def add(request: MemberRequest) -> HttpResponse:
             name=form.cleaned_data["name"],
         )
     except (actions.RegionError, BrokerUnavailableError) as error:
-        form.add_error("code" if isinstance(error, actions.RegionError) else None, str(error))
+        form.add_error(_field_of(error), str(error))
         return _page(request, form, status=400)
     return _credentials(request, credentials)
 
