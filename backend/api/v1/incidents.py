@@ -23,7 +23,7 @@ from backend.api.v1.channels import Delivery, delivery_shape
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing
 from backend.api.v1.shapes import In, Instant, Out, Page
-from backend.api.v1.sites import owned_site
+from backend.api.v1.sites import site_asked
 
 router = Router(tags=["Incidents"])
 
@@ -122,7 +122,7 @@ def list_incidents(
     """Incidents, the newest first."""
     rows = queries.incidents(
         request.caller.organisation,
-        site=None if site is None else owned_site(request, site),
+        site=site_asked(request, site),
         is_open=None if status is Which.ALL else status is Which.OPEN,
         before=number_of(request, cursor),
         limit=limit + 1,

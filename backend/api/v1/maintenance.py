@@ -16,7 +16,7 @@ from backend.api.v1.access import CHANGE_ALERTS, READ_ALERTS, ApiRequest
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing
 from backend.api.v1.shapes import In, Instant, Out, Page
-from backend.api.v1.sites import owned_site, site_in_body
+from backend.api.v1.sites import site_asked, site_in_body
 
 router = Router(tags=["Maintenance"])
 
@@ -49,9 +49,7 @@ def list_maintenance(
 ) -> Page[MaintenanceWindow]:
     """Windows that go on, lie ahead or were lately, in the order they were planned."""
     last = number_of(request, cursor) or 0
-    found = queries.maintenance_windows(
-        request.caller.organisation, None if site is None else owned_site(request, site)
-    )
+    found = queries.maintenance_windows(request.caller.organisation, site_asked(request, site))
     rows = sorted((window for window in found if window.pk > last), key=lambda window: window.pk)
     return page_of(request, rows, Page[MaintenanceWindow], limit=limit, shape=_shape, key=lambda window: [window.pk])
 

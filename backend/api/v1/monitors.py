@@ -16,6 +16,7 @@ from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing, invalid
 from backend.api.v1.regions import refuse_unknown_regions
 from backend.api.v1.shapes import In, Out, Page, RegionCode, Url
+from backend.api.v1.sites import site_asked
 from backend.as_it_is import as_it_is
 from backend.runs import actions
 from backend.sites import queries
@@ -116,6 +117,7 @@ def list_monitors(
 ) -> Page[Monitor]:
     """Monitors in the order they were made."""
     after = number_of(request, cursor)
+    site_asked(request, site)
     rows = monitors_after(request.caller.organisation, site_id=site, kind=kind, after=after, limit=limit + 1)
     return page_of(request, rows, Page[Monitor], limit=limit, shape=shape_of, key=lambda row: [row.pk])
 

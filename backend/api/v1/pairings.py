@@ -15,7 +15,7 @@ from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing
 from backend.api.v1.regions import refuse_unknown_regions
 from backend.api.v1.shapes import In, Ms, Out, Page, RegionCode, Url
-from backend.api.v1.sites import READ, WRITE, owned_site
+from backend.api.v1.sites import READ, WRITE, site_asked, site_in_body
 from backend.compare import actions, queries
 from backend.compare.models import MAX_NAME_CHARS, StoredVerdict
 from backend.compare.models import Pairing as PairingRow
@@ -118,6 +118,7 @@ def list_pairings(
     cursor: Cursor = "",
 ) -> Page[Pairing]:
     """Pairings in the order they were made, with the verdicts that hold now."""
+    site_asked(request, site)
     after = number_of(request, cursor)
     rows = queries.pairings_after(request.caller.organisation, site_id=site, after=after, limit=limit + 1)
     return page_of(request, rows, Page[Pairing], limit=limit, shape=shape_of, key=lambda row: [row.pk])
@@ -126,7 +127,7 @@ def list_pairings(
 @router.post("/pairings", auth=WRITE, response={201: Pairing})
 def create_pairing(request: ApiRequest, pairing: NewPairing) -> Status[Pairing]:
     """Compares an asset of a site from now on. The first verdict comes after 20 pairs in a region."""
-    site = owned_site(request, pairing.site)
+    site = site_in_body(request, pairing.site)
     refuse_unknown_regions(request, pairing.regions)
     draft = PairingDraft(
         cdn_url=pairing.cdn_url,

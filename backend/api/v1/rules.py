@@ -26,7 +26,7 @@ from backend.api.v1.limits import Policy
 from backend.api.v1.paging import Cursor, Limit, number_of, page_of
 from backend.api.v1.problems import existing, invalid
 from backend.api.v1.shapes import In, Out, Page
-from backend.api.v1.sites import owned_site, site_in_body
+from backend.api.v1.sites import site_asked, site_in_body
 from backend.as_it_is import as_it_is
 from backend.sites.models import Monitor, Site
 from backend.sites.queries import monitor as monitor_by_id
@@ -120,8 +120,7 @@ class RulePreview(Out):
 def list_rules(request: ApiRequest, site: OfSite = None, limit: Limit = 50, cursor: Cursor = "") -> Page[Rule]:
     """Rules in the order they were made."""
     last = number_of(request, cursor) or 0
-    place = None if site is None else owned_site(request, site)
-    rows = queries.rules_after(request.caller.organisation, place, after=last, limit=limit + 1)
+    rows = queries.rules_after(request.caller.organisation, site_asked(request, site), after=last, limit=limit + 1)
     return page_of(request, rows, Page[Rule], limit=limit, shape=_shape, key=lambda row: [row.rule.pk])
 
 

@@ -19,6 +19,7 @@ from backend.api.v1.paging import Cursor, Limit, page_of, position_of
 from backend.api.v1.problems import NOT_FOUND, ProblemError, existing
 from backend.api.v1.run_shapes import Run, RunDetail, detail_of, pending_of, run_of
 from backend.api.v1.shapes import Instant, Out, Page, RegionCode, written
+from backend.api.v1.sites import site_asked
 from backend.api.v1.waiting import Wait, wait_for
 from backend.api.v1.waterfall_shapes import Waterfall, waterfall_of
 from backend.gates.queries import asked_of_run, asked_of_runs, url_asked
@@ -88,6 +89,7 @@ class RunsWanted(Schema):
 @router.get("/runs", auth=needs(Scope.READ), response=Page[Run])
 def list_runs(request: ApiRequest, wanted: Query[RunsWanted], limit: Limit = 50, cursor: Cursor = "") -> HttpResponse:
     """Runs that have ended, the newest slot first."""
+    site_asked(request, wanted.site)
     # Ninja would make dictionaries of it before it writes them.
     return HttpResponse(written(_listed(request, wanted.filter, limit, cursor)), content_type="application/json")
 
@@ -103,6 +105,7 @@ def export_runs(request: ApiRequest, wanted: Query[RunsWanted]) -> StreamingHttp
     A row has phases and metrics in milliseconds, instants in UTC, and an empty cell for what is not known. Texts that a
     spreadsheet would take for a formula begin with an apostrophe. A transfer that breaks off is not the whole table.
     """
+    site_asked(request, wanted.site)
     blocks = tables.run_blocks(request.caller.organisation, wanted.filter, asked_of=asked_of_runs, now=timezone.now())
     return csv_stream("runs", tables.COLUMNS, blocks)
 

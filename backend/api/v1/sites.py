@@ -126,6 +126,17 @@ def site_in_body(request: ApiRequest, site_id: UUID) -> SiteRow:
     return site
 
 
+def site_asked(request: ApiRequest, site_id: UUID | None) -> SiteRow | None:
+    """The caller's own site that a list is asked of by `?site=`; None where it is of all. Raises ProblemError for any
+    other: an empty list would say that there is nothing of it."""
+    if site_id is None:
+        return None
+    site = queries.site(request.caller.organisation, site_id)
+    if site is None:
+        raise invalid("?site", "There is no such site.")
+    return site
+
+
 def shape_of(site: SiteRow) -> Site:
     monitors = sorted(site.monitors.all(), key=lambda monitor: monitor.pk)
     return Site(

@@ -1,6 +1,7 @@
 """Sites and monitors by the API."""
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -29,6 +30,20 @@ def faults(answer: Any) -> list[str]:
 def monitor_of(world: World, program: Program) -> tuple[str, dict[str, Any]]:
     path = f"monitors/{world.monitor('page').public_id}"
     return path, program.get(path).json()
+
+
+@pytest.mark.parametrize(
+    "items", ["monitors", "runs", "pairings", "incidents", "maintenance", "rules", "deploys", "gates", "imports"]
+)
+def test_what_is_asked_of_a_site_that_is_not_ours_is_refused(
+    program: Program, world: World, charlie: Member, items: str
+) -> None:
+    """An empty list would say that there is nothing of it."""
+    asked = f"{items}?site={world.site.public_id}"
+
+    assert program.get(asked).status_code == 200
+    assert faults(program.get(f"{items}?site={uuid4()}")) == ["?site"]
+    assert faults(Program(make_token(charlie)).get(asked)) == ["?site"]
 
 
 def test_a_site_is_registered_and_measured_from_now_on(program: Program, world: World) -> None:
