@@ -12,7 +12,7 @@ from backend.gates.addresses import Sides, without_headers
 from backend.gates.baseline import VERSION, Baseline, baseline_of
 from backend.gates.collecting import collect, tallies
 from backend.gates.ending import end
-from backend.gates.judging import judge_gate
+from backend.gates.judging import MIN_EARLIER, judge_gate
 from backend.gates.models import COUNTING, BaselineMode, Gate, GateRule, GateRun, Phase, RunState, Side, Status, Verdict
 from backend.gates.rounds import Subject, Tally, is_complete, is_discarded, is_hopeless, next_subject, rounds_of
 from backend.gates.wording import failed_sentence
@@ -82,12 +82,13 @@ def _begin(step: _Step) -> None:
         return
     baseline = baseline_of(gate, list(step.monitors.values()))
     gate.warnings = [*baseline.warnings, *_withheld(step)]
-    if gate.phase == Phase.BEFORE or gate.baseline_mode != BaselineMode.HISTORY:
+    if gate.phase == Phase.BEFORE or gate.baseline_mode == BaselineMode.URL:
         return
     compared = {rule.monitor_id for rule in step.rules if rule.max_change_pct is not None}
-    short = next((pk for pk in compared if baseline.count(pk) < gate.min_samples), None)
-    if short is not None:
-        gate.reason = _too_few(gate, step.monitors[short], baseline)
+    too_few = _too_few if gate.baseline_mode == BaselineMode.HISTORY else _too_few_earlier
+    reasons = (too_few(gate, step.monitors[pk], baseline) for pk in sorted(compared))
+    gate.reason = next(filter(None, reasons), "")
+    if gate.reason:
         step.end(Verdict.ERROR)
 
 
@@ -98,6 +99,9 @@ def _withheld(step: _Step) -> Iterator[str]:
 
 
 def _too_few(gate: Gate, monitor: Monitor, baseline: Baseline) -> str:
+    """Why history is too short to compare with; empty where it is not."""
+    if baseline.count(monitor.pk) >= gate.min_samples:
+        return ""
     since, until = gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
     within = lasting((until - since).total_seconds())
     sentence = (
@@ -105,6 +109,17 @@ def _too_few(gate: Gate, monitor: Monitor, baseline: Baseline) -> str:
         f"release measured what it measures now; {gate.min_samples:,} are needed."
     )
     return f"{sentence} {' '.join(baseline.warnings)}".strip()
+
+
+def _too_few_earlier(_: Gate, monitor: Monitor, baseline: Baseline) -> str:
+    """The same of an earlier gate: where none of its regions has enough, no number of fresh runs makes a verdict."""
+    most = max(map(len, baseline.by_monitor.get(monitor.pk, {}).values()), default=0)
+    if most >= MIN_EARLIER:
+        return ""
+    return (
+        f"The earlier gate has at most {most} runs of the {monitor.kind} in a region that measured what it measures "
+        f"now; {MIN_EARLIER} are needed."
+    )
 
 
 def _end_if_changed(step: _Step, runs: Sequence[GateRun]) -> None:

@@ -239,18 +239,20 @@ def test_a_few_failures_are_told_and_do_not_decide(world: World) -> None:
 
 def test_runs_that_say_nothing_of_the_site_are_made_again(world: World) -> None:
     world.history()
-    lost: list[object] = []
+    asked: list[object] = []
 
     def loses_two(run: PendingRun) -> object:
-        if run.region.code == "eu" and len(lost) < 2:
-            lost.append(run.run_id)
-            return Missed(reason=MissedReason.QUEUE_FULL)
-        return 1.0
+        if run.region.code == "eu":
+            asked.append(run.run_id)
+        return Missed(reason=MissedReason.QUEUE_FULL) if run.run_id in asked[1:3] else 1.0
 
     gate = world.play(world.ask(), loses_two)  # type: ignore[arg-type]  # a float or an outcome
     assert gate.verdict == "pass"
-    assert gate.runs.filter(state=RunState.NOTHING).count() == 2
+    assert gate.runs.filter(state=RunState.NOTHING, discarded=False).count() == 2
     assert world.view(gate).runs.failed == 0
+    (rule,) = world.view(gate).rules
+    assert rule.found is not None
+    assert (rule.found.after_runs, rule.found.failed) == (9, 0)
 
 
 def test_a_run_that_ends_while_its_gate_looks_for_it_counts(world: World) -> None:
