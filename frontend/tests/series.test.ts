@@ -43,11 +43,20 @@ test("among many runs a measured one without neighbours is a dot, since no line 
   assert.deepEqual((line?.pointRadius as number[]).flatMap((radius, k) => (radius > 0 ? [k] : [])), [11]);
 });
 
+test("lines are told apart by the shapes of their points, of many at points of their own", () => {
+  const many = (value: number) => Array.from({ length: 168 }, (_, k) => point(k * HOUR, { values: [value] }));
+  const { datasets } = chartConfig(series([{ ...EU, points: many(100) }, { ...US, points: many(300) }]), THEME).data;
+  assert.deepEqual(datasets.map((set) => set.pointStyle), ["circle", "triangle"]);
+  const [first, second] = datasets.map((set) => (set.pointRadius as number[]).flatMap((radius, k) => (radius > 0 ? [k] : [])));
+  assert.equal(first?.length, 10);
+  assert.equal(second?.some((k) => first?.includes(k)), false);
+});
+
 test("stretches whose every run was disturbed stand on the ground line", () => {
   const busy = series([{ ...EU, points: [point(0), point(HOUR, { disturbed: 2 })] }, US]);
   const marks = chartConfig(busy, THEME).data.datasets.filter((set) => set.label === "Disturbed");
   assert.deepEqual(marks.map((set) => set.data), [[{ x: HOUR, y: 0 }]]);
-  assert.equal(faultWords(busy, HOUR, "Disturbed"), "2 disturbed in Frankfurt");
+  assert.equal(faultWords(busy, HOUR, "Disturbed"), "Frankfurt: 2 disturbed");
 });
 
 test("what was not measured is a gap, never zero", () => {
@@ -67,8 +76,8 @@ test("failed and missed runs stand on the ground line with their number", () => 
   const config = chartConfig(series([EU, US]), THEME);
   const failed = config.data.datasets.find((set) => set.label === "Failed");
   assert.deepEqual(failed?.data, [{ x: HOUR, y: 0 }]);
-  assert.equal(faultWords(series([EU, US]), HOUR, "Failed"), "2 failed in Frankfurt, 1 in Virginia");
-  assert.equal(faultWords(series([EU, US]), 2 * HOUR, "Missed"), "1 missed in Frankfurt");
+  assert.equal(faultWords(series([EU, US]), HOUR, "Failed"), "Frankfurt: 2 failed, Virginia: 1");
+  assert.equal(faultWords(series([EU, US]), 2 * HOUR, "Missed"), "Frankfurt: 1 missed");
   assert.equal(faultWords(series([EU]), HOUR, "Failed"), "2 failed");
 });
 

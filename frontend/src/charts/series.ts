@@ -13,6 +13,11 @@ type Line = ChartDataset<"line", Point[]>;
 // Radii in CSS pixels; of more points than this only the line is drawn.
 const DOT = 2, RING = 2, MAX_DOTS = 60;
 
+// Lines are told apart by the shapes of their points as well; of many points some have one, each line's at others. Shapes
+// that are filled are no marks of faults.
+const SHAPES = ["circle", "triangle", "rectRot", "rect", "star", "rectRounded"] as const;
+const SHAPE = 4, SHAPES_A_LINE = 10;
+
 // The name of the releases' line, and its scale from top to bottom.
 const DEPLOY = "Deploy", MARKS = "marks";
 
@@ -68,7 +73,17 @@ function phaseLines(region: RegionSeries, metrics: readonly Metric[], theme: The
 
 /** Several regions: the first metric of each. */
 function regionLines(series: PhaseSeries, theme: Theme): Line[] {
-  return ringed(series.regions.map((region, index) => line(region.name, region.points, 0, theme.color(SERIES[index % SERIES.length] ?? ""))));
+  const lines = series.regions.map((region, index) => line(region.name, region.points, 0, theme.color(SERIES[index % SERIES.length] ?? "")));
+  return ringed(lines.length > 1 ? lines.map((one, index) => shaped(one, index, lines.length)) : lines);
+}
+
+/** With a shape of its own, at points at which the other lines have none where these are many. */
+function shaped(line: Line, index: number, lines: number): Line {
+  const radii = line.pointRadius as number[];
+  const step = Math.ceil(radii.length / SHAPES_A_LINE);
+  const place = Math.floor((step * index) / lines);
+  const sparse = radii.map((radius, k) => (radius || (k % step === place ? SHAPE : 0)));
+  return withDots({ ...line, pointStyle: SHAPES[index % SHAPES.length] ?? "circle" }, radii.length > MAX_DOTS ? sparse : radii);
 }
 
 /** The first line is drawn last: a dot that lies under those of lines before it becomes a ring around them. */
@@ -201,11 +216,11 @@ export function deployWords(series: PhaseSeries, at: number): string {
   return `${DEPLOY} ${series.deploys.filter((deploy) => deploy.at_ms === at).map((deploy) => deploy.name).join(", ")}`;
 }
 
-/** How many, and where if there is more than one place: `2 failed in Frankfurt, 1 in Virginia`. */
+/** How many, and of which line if there are several: `Frankfurt: 2 failed, Virginia: 1`. */
 export function faultWords(series: PhaseSeries, at: number, label: string): string {
   const kind = label.toLowerCase() as Fault;
   const counts = series.regions.map((region) => ({ name: region.name, count: region.points.find((point) => point.at_ms === at)?.[kind] ?? 0 }));
   const [first, ...others] = counts.filter(({ count }) => count > 0);
   if (!first || counts.length === 1) return `${first?.count ?? 0} ${kind}`;
-  return [`${first.count} ${kind} in ${first.name}`, ...others.map(({ count, name }) => `${count} in ${name}`)].join(", ");
+  return [`${first.name}: ${first.count} ${kind}`, ...others.map(({ count, name }) => `${name}: ${count}`)].join(", ");
 }
