@@ -5,7 +5,7 @@ itself, whatever the distribution (DDSketch: Masson, Rim and Lee, VLDB 2019). Co
 are the counts of both.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 RELATIVE_ERROR = 0.01
 # A value's bucket is the ceiling of its logarithm to this base; everything from 0 to 1 shares bucket 0.
@@ -29,3 +29,27 @@ def quantile(sketch: Sketch, q: float) -> float | None:
         if seen > rank:
             return value_of(bucket)
     return None
+
+
+def median(sketch: Sketch) -> tuple[float, float] | None:
+    """The median of the values counted, and by how much it may be off, about; None when there are none.
+
+    Values lie evenly within their bucket, by their logarithm, as far as anybody knows: where they scatter over many,
+    the median is known better than to a bucket. Of an even number it lies between the two in the middle.
+    """
+    middle, seen = sum(sketch.values()) / 2, 0
+    buckets = sorted(sketch)
+    for place, bucket in enumerate(buckets):
+        count = sketch[bucket]
+        if count and seen + count >= middle:
+            end = bucket - 1 + (middle - seen) / count
+            begin = _begin_above(buckets[place + 1 :], end) if seen + count == middle else end
+            value = 0.0 if bucket == 0 else GAMMA ** ((begin + end) / 2)
+            return value, RELATIVE_ERROR * value * count / (2 * middle)
+        seen += count
+    return None
+
+
+def _begin_above(buckets: Sequence[int], end: float) -> float:
+    """Where values go on above a place, in buckets."""
+    return buckets[0] - 1 if buckets else end

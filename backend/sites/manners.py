@@ -22,6 +22,21 @@ def asks_otherwise(before: MonitorSettings, after: MonitorSettings) -> bool:
     return _manner(before) != _manner(after)
 
 
+def ways_of(settings: MonitorSettings) -> dict[str, object]:
+    """How whoever asks is equipped, by what people call it: where two monitors differ in it, their times say as much of
+    that as of what they ask."""
+    page = settings.page
+    return {
+        "network profile": settings.profile,
+        "device": page.device,
+        "user agent": page.user_agent,
+        "language": page.locale,
+        "protocol": page.protocol,
+        "hosts out of reach": frozenset(page.black_holes),
+        "headers that choose the answer": frozenset(one for one in map(_header, settings.headers) if one[1]),
+    }
+
+
 def _manner(settings: MonitorSettings) -> tuple[object, ...]:
     headers = frozenset(map(_header, settings.headers))
     # Which redirects are followed hangs on them.

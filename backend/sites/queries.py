@@ -21,6 +21,25 @@ def site(organisation: Organisation, public_id: UUID) -> Site | None:
     return found.select_related("organisation").prefetch_related(plain_monitors()).first()
 
 
+def sites_with_ids(organisation: Organisation, public_ids: Collection[UUID]) -> list[Site]:
+    """The active ones of these, in their order. One statement."""
+    active = Site.objects.filter(organisation=organisation, status=SiteStatus.ACTIVE, public_id__in=public_ids)
+    found = {one.public_id: one for one in active}
+    return [found[public_id] for public_id in dict.fromkeys(public_ids) if public_id in found]
+
+
+def monitors_of(sites: Collection[Site], kind: str) -> list[Monitor]:
+    """Those of a kind other than pairs, with what is secret in them, in the order of the sites. One statement."""
+    found = Monitor.objects.filter(site__in=sites, kind=kind).defer(None).select_related("site__organisation")
+    by_site = {one.site_id: one for one in found}
+    return [by_site[site.pk] for site in sites if site.pk in by_site]
+
+
+def active_sites(organisation: Organisation) -> list[Site]:
+    """All of them, by name. One statement."""
+    return list(Site.objects.filter(organisation=organisation, status=SiteStatus.ACTIVE).order_by("name", "pk"))
+
+
 def plain_monitors() -> "Prefetch[Any]":
     """For `prefetch_related` of sites: the monitors without pairs, which compare and say nothing of the site alone."""
     return Prefetch("monitors", queryset=Monitor.objects.exclude(kind=Kind.PAIR.value).order_by("pk"))

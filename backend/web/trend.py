@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from urllib.parse import urlencode
 
 from django.utils import timezone
@@ -11,7 +11,7 @@ from backend.fleet.models import Region
 from backend.runs import queries
 from backend.runs.models import Outcome, Run
 from backend.runs.queries import RunLine
-from backend.runs.queries.series import MAX_POINTS
+from backend.runs.queries.series import MAX_POINTS, RANGES
 from backend.sites.models import Deploy
 from backend.web import times, units
 from backend.web.disturbed import disturbed_text
@@ -30,14 +30,6 @@ from backend.web.waterfall.text import printable
 from workers.measurement.document import milliseconds
 from workers.measurement.messages import Kind
 
-RANGES = {
-    "3h": timedelta(hours=3),
-    "24h": timedelta(hours=24),
-    "7d": timedelta(days=7),
-    "30d": timedelta(days=30),
-    "90d": timedelta(days=90),
-    "1y": timedelta(days=365),
-}
 DEFAULT_RANGE = "24h"
 # Of each stretch of time; what the address names them by, and how they are called. A median is named by nothing.
 STATISTICS = {"": "Median", "75": "p75", "95": "p95"}
@@ -137,13 +129,18 @@ def trend_of(
         zone=timezone.get_current_timezone_name(),
         metrics=choice.metrics,
         regions=tuple(_region_series(one) for one in by_name),
-        deploys=tuple(DeployMark(at_ms=round(one.at.timestamp() * 1000), name=name_of(one)) for one in deploys),
+        deploys=tuple(map(mark_of, deploys)),
     )
 
 
 def name_of(deploy: Deploy) -> str:
     """What a release is called."""
     return printable(deploy.version or deploy.external_id or "a release", 100)
+
+
+def mark_of(deploy: Deploy) -> DeployMark:
+    """A release in the chart."""
+    return DeployMark(at_ms=round(deploy.at.timestamp() * 1000), name=name_of(deploy))
 
 
 def strips_of(lines: Sequence[RunLine]) -> list[tuple[str, list[StripBar]]]:
@@ -208,12 +205,11 @@ def _bar(line: RunLine, longest_us: int) -> StripBar:
 
 
 def _region_series(one: queries.RegionSeries) -> RegionSeries:
-    return RegionSeries(
-        region=one.region.code, name=one.region.name, points=tuple(_point(point) for point in one.points)
-    )
+    return RegionSeries(region=one.region.code, name=one.region.name, points=tuple(map(point_of, one.points)))
 
 
-def _point(point: queries.SeriesPoint) -> SeriesPoint:
+def point_of(point: queries.SeriesPoint) -> SeriesPoint:
+    """A stretch of time in the chart."""
     return SeriesPoint(
         at_ms=round(point.at.timestamp() * 1000),
         failed=point.failed,

@@ -2,11 +2,13 @@
 
 from collections import Counter
 from math import ceil, floor, log
+from statistics import NormalDist
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from backend.analysis.sketch import GAMMA, RELATIVE_ERROR, quantile
+from backend.analysis.sketch import GAMMA, RELATIVE_ERROR, median, quantile
 
 values = st.lists(st.integers(min_value=2, max_value=600_000_000), min_size=1, max_size=200)
 
@@ -32,3 +34,37 @@ def test_what_took_no_time_is_read_back_as_about_a_microsecond() -> None:
     read = quantile({0: 3}, 0.5)
     assert read is not None
     assert abs(read - 1) <= RELATIVE_ERROR
+
+
+@given(values)
+def test_the_median_is_in_the_middle_to_a_bucket(numbers: list[int]) -> None:
+    read = median(sketch_of(numbers))
+    assert read is not None
+    true = sorted(numbers)
+    low, high = true[(len(true) - 1) // 2], true[len(true) // 2]
+    assert low * (1 - 2 * RELATIVE_ERROR) <= read[0] <= high * (1 + 2.1 * RELATIVE_ERROR)
+
+
+def test_the_median_of_two_lies_between_them() -> None:
+    read = median(sketch_of([100, 400]))
+    assert read is not None
+    assert read[0] == pytest.approx(200, rel=RELATIVE_ERROR)
+
+
+def test_a_median_among_many_buckets_is_known_better_than_to_one() -> None:
+    numbers = [round(200_000 * NormalDist(1, 0.1).inv_cdf((place + 0.5) / 999)) for place in range(999)]
+    for shift in range(0, 4_000, 250):
+        read = median(sketch_of([number + shift for number in numbers]))
+        assert read is not None
+        assert abs(read[0] - 200_000 - shift) <= read[1] <= 0.001 * read[0]
+
+
+def test_the_median_of_equal_values_may_be_off_by_one_per_cent() -> None:
+    read = median(sketch_of([1_000] * 5))
+    assert read is not None
+    assert abs(read[0] - 1_000) <= read[1] == pytest.approx(10, rel=0.02)
+
+
+def test_nothing_has_no_median_and_what_took_no_time_took_none() -> None:
+    assert median({}) is None
+    assert median({0: 3}) == (0, 0)

@@ -13,6 +13,15 @@ from backend.runs.sql import COMPARABLE, fetch
 from backend.sites.models import Monitor
 
 MAX_POINTS = 400
+# What is looked back over, by what addresses call it.
+RANGES = {
+    "3h": timedelta(hours=3),
+    "24h": timedelta(hours=24),
+    "7d": timedelta(days=7),
+    "30d": timedelta(days=30),
+    "90d": timedelta(days=90),
+    "1y": timedelta(days=365),
+}
 METRICS = (
     "dns_us",
     "connect_us",

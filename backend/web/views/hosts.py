@@ -13,12 +13,12 @@ from backend.accounts.permissions import Permission
 from backend.fleet.models import Region
 from backend.fleet.queries import usable_regions
 from backend.runs.queries import HostCosts, host_costs
+from backend.runs.queries.series import RANGES
 from backend.sites import queries as sites
 from backend.sites.hosts import choose_role
 from backend.sites.models import HostRole, Site
 from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.hosts import hosts_of
-from backend.web.trend import RANGES
 from workers.measurement.messages import Kind
 
 PERIODS = ("24h", "7d", "30d")

@@ -34,7 +34,7 @@ from backend.runs.queries import (
     series_of,
     site_overview,
 )
-from backend.runs.queries.series import column_of
+from backend.runs.queries.series import RANGES, column_of
 from backend.sites import queries as sites
 from backend.sites.models import Monitor, Site
 from backend.spreadsheets import csv_stream
@@ -102,7 +102,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "monitors": list(monitors.values()),
         "regions": regions,
         "choice": choice,
-        "ranges": trend.RANGES,
+        "ranges": RANGES,
         "statistics": trend.STATISTICS,
         "metrics": [(metric, METRIC_NAMES[metric]) for metric in metrics_of(choice.kind)],
         "sight": sight_of(sight(site), choice.kind),
@@ -148,7 +148,7 @@ def _loaded(organisation: Organisation, seen: Sequence[SiteOverview]) -> Found |
 
 def _trend(monitor: Monitor, choice: trend.Choice, now: datetime) -> dict[str, object]:
     until = now.replace(second=0, microsecond=0) + timedelta(minutes=1)
-    since = until - trend.RANGES[choice.range]
+    since = until - RANGES[choice.range]
     deploys = sites.deploys_between(monitor.site, since, until)
     wanted = Wanted(
         since=since,
