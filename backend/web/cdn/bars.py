@@ -43,7 +43,12 @@ class Scale:
 
 def scale_of(verdicts: Iterable[PairVerdict]) -> Scale:
     """One that holds the usual exchange of every leg."""
-    totals = [facts.parts.total for verdict in verdicts for facts in (verdict.a, verdict.b) if facts is not None]
+    return scale_over(facts.parts for verdict in verdicts for facts in (verdict.a, verdict.b) if facts is not None)
+
+
+def scale_over(exchanges: Iterable[Parts]) -> Scale:
+    """One that holds all of these."""
+    totals = [parts.total for parts in exchanges]
     axis = Axis(start_us=0, end_us=_round_up(max([1_000, *totals])))
     return Scale(axis=axis, holds_any=bool(totals))
 
@@ -51,10 +56,11 @@ def scale_of(verdicts: Iterable[PairVerdict]) -> Scale:
 def leg_bars(verdict: PairVerdict, scale: Scale) -> tuple[LegBar, ...]:
     """The CDN's bar, then the origin's; none when nothing was measured."""
     legs: Sequence[tuple[str, LegFacts | None]] = (("CDN", verdict.a), ("Origin", verdict.b))
-    return tuple(_leg_bar(name, facts.parts, scale) for name, facts in legs if facts is not None)
+    return tuple(leg_bar(name, facts.parts, scale) for name, facts in legs if facts is not None)
 
 
-def _leg_bar(name: str, parts: Parts, scale: Scale) -> LegBar:
+def leg_bar(name: str, parts: Parts, scale: Scale) -> LegBar:
+    """Its phases, one after the other."""
     segments, at_us = [], 0
     for phase, length_us in zip(_PHASES, parts, strict=True):
         if length_us > 0:

@@ -48,6 +48,7 @@ OWN |= {
     "weekly",
     "gates",
     "imports",
+    "side_by_side",
 }
 # What whoever has the link of a shared run may see, and nobody may send anything to.
 GUESTS = {"shared", "shared_waterfall", "shared_details", "shared_har", "shared_screenshot", "shared_film"}
