@@ -53,6 +53,7 @@ ROUTERS: tuple[str, ...] = (
     "differences",
     "findings",
     "series",
+    "side_by_side",
     "uptime",
     "weekly",
     "regions",

@@ -21,6 +21,7 @@ from backend.gates.actions import create_gate
 from backend.gates.addresses import Address
 from backend.gates.models import Gate
 from backend.gates.questions import AskedRule, Baseline, Question
+from backend.runs.actions import register_site
 from backend.runs.models import Upload
 from backend.runs.tests.factories import NOW
 from backend.runs.uploads import UploadedFile, import_file
@@ -121,6 +122,7 @@ BODIES: dict[str, Callable[[World], Body]] = {
 QUERIES: dict[str, Callable[[World], str]] = {
     "get_test": lambda world: f"run={world.pending.run_id}",
     "get_differences": lambda world: f"before={world.page_run.run_id}",
+    "get_side_by_side": lambda world: f"site={world.site.public_id}&site={_other_site(world)}",
 }
 INCIDENT_ACTS = [f"{act}_incident" for act in ("acknowledge", "unacknowledge", "unmute", "resolve", "accept")]
 # POST without a body.
@@ -135,6 +137,12 @@ BARE = frozenset(
         "share_run",
     }
 )
+
+
+def _other_site(world: World) -> UUID:
+    organisation = world.member.organisation
+    site = register_site(actor=None, organisation=organisation, name="Rival", url="https://rival.example/")
+    return site.public_id
 
 
 def _rule(world: World) -> Rule:
