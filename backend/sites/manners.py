@@ -53,7 +53,8 @@ def _page_manner(page: PageOptions) -> tuple[object, ...]:
     cookies = frozenset((cookie.name, cookie.domain) for cookie in page.cookies)
     steps = tuple(map(_openly, page.steps))
     ways = (page.device, page.user_agent, page.locale, page.protocol)
-    return cookies, page.login is None, steps, *ways, frozenset(page.host_map), frozenset(page.black_holes)
+    hosts = (frozenset(page.host_map), frozenset(page.black_holes), frozenset(page.without))
+    return cookies, page.login is None, steps, *ways, *hosts
 
 
 def _openly(step: Step) -> Step:

@@ -19,7 +19,7 @@ from workers.measurement.compute.page.outcome import SILENCE_US
 from workers.measurement.failure import Failure, FailureKind, failure
 from workers.measurement.messages import RunRequest
 from workers.measurement.page_options import Visit
-from workers.measurement.page_rules import mapped_ports_fault, page_faults
+from workers.measurement.page_rules import mapped_ports_fault, own_host_fault, page_faults
 from workers.measurement.target import Ports, TargetError, parse_target
 
 Resolve = Callable[[str, int], tuple[str, ...] | None]
@@ -74,7 +74,8 @@ class Guard:
         rest = replace(page, steps=tuple(step for step in page.steps if not isinstance(step, Visit)))
         for sentence in page_faults(rest).values():
             return failure(FailureKind.INVALID_REQUEST, sentence)
-        if (fault := mapped_ports_fault(page, self._extra_ports)) is not None:
+        fault = own_host_fault(page, request.url) or mapped_ports_fault(page, self._extra_ports)
+        if fault is not None:
             return failure(FailureKind.INVALID_REQUEST, fault)
         for mapping in page.host_map:
             if (verdict := self._judge(mapping.host, (mapping.address,))) is not None:

@@ -11,6 +11,9 @@ from workers.measurement.page_options import HostMapping, Protocol
 from workers.measurement.page_rules import parse_host
 from workers.measurement.target import parse_target
 
+# What Chromium looks up nowhere, and fails at once. The older `~NOTFOUND` is a name to it by now, and is looked up.
+_NOWHERE = "^NOTFOUND"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Launch:
@@ -20,6 +23,7 @@ class Launch:
     forced: tuple[str, ...] = ()
     host_map: tuple[HostMapping, ...] = ()
     black_holes: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
 
 
 ORDINARY = Launch()
@@ -39,6 +43,7 @@ def launch_of(request: RunRequest, settings: BrowserSettings) -> Launch:
         forced=forced,
         host_map=tuple(sorted(page.host_map, key=lambda mapping: mapping.host)),
         black_holes=tuple(sorted(page.black_holes)),
+        without=tuple(sorted(page.without)),
     )
 
 
@@ -52,6 +57,7 @@ def switches(launch: Launch, *, quic: bool, hole: str | None) -> list[str]:
         spoken += ["--enable-quic", f"--origin-to-force-quic-on={','.join(launch.forced)}"]
     rules = [f"MAP {parse_host(mapping.host)} {_place(mapping)}" for mapping in launch.host_map]
     rules += [f"MAP {parse_host(host)} {hole}" for host in launch.black_holes if hole is not None]
+    rules += [f"MAP {parse_host(host)} {_NOWHERE}" for host in launch.without]
     return [*spoken, f"--host-resolver-rules={','.join(rules)}"] if rules else spoken
 
 

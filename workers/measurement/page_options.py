@@ -140,8 +140,9 @@ class PageOptions:
     """`loads` is how many first views are made, the representative of which stands for the run.
 
     `repeat` adds to each of them a second view in that (warm) state. `black_holes` are hosts whose packets nobody
-    answers: what becomes of the page when they fail? `steps` are done before the first view, for pages behind a login;
-    what they leave is cookies and storage only, so that the view is as cold as any other.
+    answers: what becomes of the page when they fail? `without` are hosts of which nothing comes, and nothing is waited
+    for: what is asked of them fails at once. What does the page cost with them? `steps` are done before the first view,
+    for pages behind a login; what they leave is cookies and storage only, so that the view is as cold as any other.
     """
 
     device: Device = field(default=DESKTOP)
@@ -152,6 +153,7 @@ class PageOptions:
     protocol: Protocol | None = None
     host_map: tuple[HostMapping, ...] = ()
     black_holes: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     loads: int = 1
     repeat: PageState | None = None
     steps: tuple[Step, ...] = ()

@@ -22,6 +22,7 @@ from workers.measurement.page_options import (
     Visit,
 )
 from workers.measurement.target import EVERY_PORT, PortError, Ports, TargetError, is_allowed, parse_target
+from workers.measurement.web_address import host_of
 
 MAX_TEXT_CHARS = 1000
 MIN_SIDE, MAX_SIDE = 100, 5000
@@ -87,6 +88,12 @@ def page_faults(options: PageOptions) -> dict[str, str]:
     """A sentence for each field at fault, by its name; no secret is in them."""
     judged = ((name, rule(options)) for name, rule in _RULES.items())
     return {name: fault for name, fault in judged if fault is not None}
+
+
+def own_host_fault(options: PageOptions, url: str) -> str | None:
+    """A sentence where a page is to be loaded without the host that it comes from."""
+    host = host_of(url)
+    return f"{host} is the page's own host: without it there is no page." if host in options.without else None
 
 
 def mapped_ports_fault(options: PageOptions, extra_ports: Ports) -> str | None:
@@ -161,6 +168,14 @@ def _holes_fault(options: PageOptions) -> str | None:
     return f"{both} cannot be both mapped and blocked." if both else _hosts_fault(options.black_holes)
 
 
+def _without_fault(options: PageOptions) -> str | None:
+    if len(options.without) > MAX_HOSTS:
+        return f"A page can be loaded without {MAX_HOSTS} hosts at most."
+    elsewhere = {*options.black_holes, *(one.host for one in options.host_map)}
+    both = next((host for host in options.without if host in elsewhere), None)
+    return f"{both} cannot be both left out and mapped or blocked." if both else _hosts_fault(options.without)
+
+
 def _hosts_fault(hosts: Iterable[str]) -> str | None:
     for host in hosts:
         try:
@@ -227,6 +242,7 @@ _RULES: dict[str, Callable[[PageOptions], str | None]] = {
     "login": _login_fault,
     "host_map": _map_fault,
     "black_holes": _holes_fault,
+    "without": _without_fault,
     "loads": _loads_fault,
     "repeat": _repeat_fault,
     "steps": _steps_fault,

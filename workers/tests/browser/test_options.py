@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
+from urllib.parse import urlsplit
 
 import pytest
 from aioquic.h3.connection import ErrorCode
@@ -250,6 +251,36 @@ def test_a_document_in_a_black_hole_is_a_timeout(ca_file: Path, site: Site) -> N
         outcome = failed(pool.load(page_request(site.page("/", "x"), page=options, timeout_us=1_000_000)))
     assert outcome.failure.kind is FailureKind.CONNECT_TIMEOUT
     assert site.hits == []
+
+
+# Hosts that a page is loaded without
+
+
+def test_what_is_asked_of_a_host_that_is_left_out_fails_at_once_and_is_looked_up_nowhere(
+    ca_file: Path, site: Site
+) -> None:
+    hosts = ("left.example", "third.localhost", "127.0.0.1")
+    scripts = "".join(f"<script src={site.url('/s.js', host=host)}></script>" for host in hosts)
+    url = site.page("/", f"{scripts}<script src=/s.js></script><h1>there</h1>")
+    with BrowserPool(browser_settings(ca_file)) as pool:
+        run = pool.load(page_request(url, page=PageOptions(without=hosts)))
+    page = measured(run)
+    rows = {urlsplit(row.url).hostname: row for row in page.waterfall.requests if row.url.endswith("/s.js")}
+    assert {host: rows[host].failure for host in hosts} == dict.fromkeys(hosts, "ERR_NAME_NOT_RESOLVED")
+    assert rows["localhost"].status == 200
+    assert len(site.seen("/s.js")) == 1
+    assert page.vitals.fcp_us is not None
+    assert run.netlog is not None
+    told = b"".join(run.netlog.lines).lower()
+    assert [name for name in (b"notfound", b"left.example:443", b"third.localhost:443") if name in told] == []
+
+
+def test_a_page_is_not_loaded_without_its_own_host() -> None:
+    request = page_request("https://www.example.org/", page=PageOptions(without=("www.example.org",)))
+    refusal = Guard().refuses(request)
+    assert refusal is not None
+    assert (refusal.kind, refusal.blame) == (FailureKind.INVALID_REQUEST, Blame.MONITOR)
+    assert "without it there is no page" in refusal.detail
 
 
 # Protocols

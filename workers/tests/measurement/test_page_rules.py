@@ -45,6 +45,8 @@ def test_plain_options_and_all_known_devices_keep_the_rules() -> None:
         ({"host_map": (HostMapping(host="a.example", address="192.0.2.1", port=0),)}, "0 is no port"),
         ({"host_map": (HostMapping(host="a.example", address="192.0.2.1"),) * 2}, "mapped twice"),
         ({"black_holes": ("a b",)}, "space"),
+        ({"without": ("a b",)}, "space"),
+        ({"without": tuple(f"{n}.example" for n in range(51))}, "without 50 hosts at most"),
         ({"black_holes": ("a.example", "https://b.example/")}, "'https://b.example/' is no host name"),
         ({"host_map": (HostMapping(host="http://a.example", address="192.0.2.1"),)}, "without scheme, port and path"),
         ({"loads": 10}, "1 to 9"),
@@ -77,6 +79,13 @@ def test_no_secret_is_in_a_sentence() -> None:
 def test_a_host_cannot_be_both_mapped_and_blocked() -> None:
     mapped = (HostMapping(host="a.example", address="192.0.2.1"),)
     assert "both" in page_faults(replace(PLAIN, host_map=mapped, black_holes=("a.example",)))["black_holes"]
+
+
+def test_a_host_that_is_left_out_is_neither_mapped_nor_blocked() -> None:
+    mapped = (HostMapping(host="a.example", address="192.0.2.1"),)
+    for others in ({"host_map": mapped}, {"black_holes": ("a.example",)}):
+        assert "both" in page_faults(replace(PLAIN, without=("a.example",), **others))["without"]
+    assert page_faults(replace(PLAIN, without=("b.example",), host_map=mapped)) == {}
 
 
 @pytest.mark.parametrize(
