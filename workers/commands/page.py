@@ -2,18 +2,13 @@
 
 import argparse
 import json
-import os
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
-from workers.browser.pool import BrowserPool
 from workers.browser.seen import PageRun
-from workers.browser.settings import BrowserSettings
 from workers.commands.measuring import (
     EXIT_NOT_MEASURED,
-    allowed_of,
     canvas_of,
     exit_code,
     request_of,
@@ -23,12 +18,11 @@ from workers.commands.output import OutputError, say, write, write_json
 from workers.commands.page_arguments import page_headers, page_options
 from workers.commands.page_drawing import draw_page
 from workers.commands.page_files import must_be_writable, netlog_file, write_file, write_filmstrip
+from workers.commands.page_loader import loader_of
 from workers.diagnosis.page.document import page_document
 from workers.measurement.failure import FailureKind
 from workers.measurement.har import About, har_document
-from workers.measurement.messages import Failed, Kind, PageMeasurement, RunRequest
-from workers.measurement.target import EVERY_PORT
-from workers.shaped_pages import ShapedLoader
+from workers.measurement.messages import Failed, Kind, PageMeasurement
 from workers.version import VERSION
 
 
@@ -39,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
     headers = page_headers(arguments)
     request = replace(request_of(arguments, Kind.PAGE), profile=arguments.profile, page=options, headers=headers)
     started_at = datetime.now(UTC)
-    with _loader(request, arguments) as loader:
+    with loader_of(request, arguments) as loader:
         loaded = loader.load(request, tell)
     outcome = loaded.outcome
     about = About(url=request.url, started_at=started_at, version=VERSION, redaction=arguments.redaction)
@@ -57,18 +51,6 @@ def run(arguments: argparse.Namespace) -> int:
         return exit_code(outcome)
     say(f"firstbyte page: {fault}")
     return EXIT_NOT_MEASURED
-
-
-def _loader(request: RunRequest, arguments: argparse.Namespace) -> BrowserPool | ShapedLoader:
-    chromium = os.environ.get("FIRSTBYTE_CHROMIUM")
-    settings = BrowserSettings(
-        chromium=Path(chromium) if chromium else None,
-        allow_unsandboxed=os.environ.get("FIRSTBYTE_ALLOW_UNSANDBOXED") == "1",
-        allowed=allowed_of(arguments),
-        extra_ports=EVERY_PORT,
-        ca_file=arguments.cacert,
-    )
-    return ShapedLoader(settings) if request.profile.shapes else BrowserPool(settings)
 
 
 def _write_files(arguments: argparse.Namespace, loaded: PageRun, about: About) -> None:

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -74,12 +75,16 @@ def add_page(parser: argparse.ArgumentParser) -> None:
     parser.epilog = _EXAMPLES
     _add_files(parser)
     _add_views(parser)
-    add_profile(parser)
-    _add_browser(parser)
+    add_browser(parser)
 
 
 def page_options(arguments: argparse.Namespace) -> PageOptions:
     """What was asked for, as a run is told it. Raises UsageError for what cannot be obeyed."""
+    return replace(browser_options(arguments), loads=arguments.runs, repeat=arguments.repeat_view)
+
+
+def browser_options(arguments: argparse.Namespace) -> PageOptions:
+    """The same of what `add_browser` takes, for a single view."""
     options = PageOptions(
         device=arguments.device,
         user_agent=arguments.user_agent,
@@ -89,8 +94,6 @@ def page_options(arguments: argparse.Namespace) -> PageOptions:
         protocol=arguments.protocol,
         host_map=tuple(arguments.map),
         black_holes=tuple(dict.fromkeys(arguments.block)),
-        loads=arguments.runs,
-        repeat=arguments.repeat_view,
         steps=_script(arguments.script),
     )
     faults = page_faults(options)
@@ -126,7 +129,9 @@ def _add_views(parser: argparse.ArgumentParser) -> None:
     views.add_argument("--warm", metavar="cache|connection", type=_state, dest="repeat_view", help=warm)
 
 
-def _add_browser(parser: argparse.ArgumentParser) -> None:
+def add_browser(parser: argparse.ArgumentParser) -> None:
+    """As which visitor, and through which network, pages are loaded."""
+    add_profile(parser)
     browser = parser.add_argument_group("browser and network")
     sizes = ", ".join(f"{one.name} {one.width}x{one.height}" for one in DEVICES.values())
     screen = f"screen of a device: {sizes}, or WIDTHxHEIGHT (desktop)"
@@ -135,16 +140,16 @@ def _add_browser(parser: argparse.ArgumentParser) -> None:
     browser.add_argument("--protocol", metavar="h1|h2|h3", type=_protocol, help=only)
     instead = "connect to ADDR for HOST, whose name stays in TLS and the Host header (may be repeated)"
     browser.add_argument(
-        "--map", metavar="HOST=ADDR[:PORT]", type=_read(parse_mapping), action="append", default=[], help=instead
+        "--map", metavar="HOST=ADDR[:PORT]", type=read_as(parse_mapping), action="append", default=[], help=instead
     )
     dead = "let HOST never answer, to see what the page is without it (may be repeated)"
-    browser.add_argument("--block", metavar="HOST", type=_read(parse_host), action="append", default=[], help=dead)
+    browser.add_argument("--block", metavar="HOST", type=read_as(parse_host), action="append", default=[], help=dead)
     browser.add_argument("--user-agent", metavar="TEXT", help="say this instead of Chromium's own name")
     browser.add_argument("--locale", metavar="TAG", help="language of the visitor, such as de-CH")
     browser.add_argument(
         "--cookie",
         metavar="NAME=VALUE",
-        type=_read(parse_cookie),
+        type=read_as(parse_cookie),
         action="append",
         default=[],
         help="set for the page's host",
@@ -188,7 +193,7 @@ def _script(path: Path | None) -> tuple[Step, ...]:
     return steps
 
 
-def _read(parse: Callable[[str], T]) -> Callable[[str], T]:
+def read_as(parse: Callable[[str], T]) -> Callable[[str], T]:
     """The reader of an option's text, with its sentence where argparse shows it."""
 
     def read(text: str) -> T:

@@ -15,6 +15,7 @@ from workers.commands import (
     pipeline_arguments,
     probe_arguments,
     sites_arguments,
+    without_arguments,
 )
 from workers.commands.all_argument import add_all
 from workers.commands.help_layout import laid_out
@@ -37,6 +38,8 @@ examples:
   which is faster, and by how much:
     firstbyte compare --cdn https://cdn.example.org/app.js \\
       --origin https://www.example.org/app.js
+  what does a host cost a page?
+    firstbyte without tags.example.net https://www.example.org/
   may this release go out? (asks the service)
     firstbyte gate --site shop --rule "ttfb<=+10%"
   what is measured, as code (asks the service):
@@ -124,6 +127,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     page = commands.add_parser("page", help="load a page in Chromium", description=page_arguments.PAGE)
     _add_measuring(page)
     page_arguments.add_page(page)
+    why = "say what a host costs a page"
+    without = commands.add_parser("without", help=why, description=without_arguments.WITHOUT)
+    without_arguments.add_hosts(without)
+    _add_measuring(without)
+    without_arguments.add_without(without)
     compare = commands.add_parser("compare", help="compare a CDN with its origin", description=_COMPARE)
     _add_comparing(compare)
     gate = commands.add_parser("gate", help="ask whether a release may go out", description=pipeline_arguments.GATE)

@@ -14,7 +14,21 @@ from workers.measurement.failure import FailureKind, failure
 from workers.measurement.page_options import Click, TypeText, Visit, WaitFor
 from workers.measurement.script_text import parse_script
 
-COMMANDS = ("", "probe", "page", "compare", "gate", "deploys", "sites", "netlog", "cdp", "import", "agent", "doctor")
+COMMANDS = (
+    "",
+    "probe",
+    "page",
+    "without",
+    "compare",
+    "gate",
+    "deploys",
+    "sites",
+    "netlog",
+    "cdp",
+    "import",
+    "agent",
+    "doctor",
+)
 
 
 def help_of(command: str, capsys: pytest.CaptureFixture[str]) -> str:
@@ -42,7 +56,9 @@ def test_each_example_can_be_typed(
         assert parsed.command == words[0]
 
 
-@pytest.mark.parametrize("command", ["", "probe", "page", "compare", "gate", "sites", "netlog", "cdp", "import"])
+@pytest.mark.parametrize(
+    "command", ["", "probe", "page", "without", "compare", "gate", "sites", "netlog", "cdp", "import"]
+)
 def test_what_measures_or_asks_shows_examples(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert examples_in(help_of(command, capsys))
 
