@@ -17,7 +17,7 @@ from workers.diagnosis.without.samples import (
     complete,
 )
 from workers.diagnosis.without.verdict import DIFFERENT, MetricVerdict, Verdict, judge
-from workers.diagnosis.without.words import named, sentence_of
+from workers.diagnosis.without.words import named, sentence_of, some_of
 from workers.measurement.canvas import counted
 from workers.measurement.failure import Failure
 from workers.measurement.finding import FindingId
@@ -87,7 +87,7 @@ def cost_of(hosts: Sequence[str], pairs: Sequence[LoadPair]) -> Cost:
 
 def _not_asked(hosts: Sequence[str], asked: Set[str]) -> str:
     """The sentence where a page asked other hosts alone."""
-    others = f" It asked {named(sorted(asked))}." if asked else ""
+    others = f" It asked {some_of(sorted(asked))}." if asked else ""
     return f"The page asked nothing of {named(hosts)}: there is no verdict.{others}"
 
 

@@ -9,15 +9,14 @@ from workers.diagnosis.finding_drawing import ADVICE
 from workers.diagnosis.units import ms
 from workers.diagnosis.without.cost import Cost
 from workers.diagnosis.without.verdict import DIFFERENT, MetricVerdict
-from workers.diagnosis.without.words import TITLES, size_of, told
-from workers.measurement.canvas import BOLD, DIM, GREEN, RED, Canvas, counted, hanging, pad
+from workers.diagnosis.without.words import TITLES, size_of, some_of, told
+from workers.measurement.canvas import BOLD, DIM, GREEN, RED, Canvas, hanging, pad
 from workers.measurement.failure import Failure
 
 _TITLE_COLUMNS, _VALUE_COLUMNS = 14, 10
 # Where fewer columns are left beside the figures, what they say stands below them.
 _MIN_WORDS = 40
 _BELOW = "    "
-_MAX_GONE = 8
 
 
 # What is shown whole or not at all, by what it is called where it does not fit.
@@ -86,9 +85,7 @@ def _metric(verdict: MetricVerdict, canvas: Canvas) -> list[str]:
 def _gone(cost: Cost, canvas: Canvas) -> list[list[str]]:
     if not cost.gone:
         return []
-    names = [canvas.named(host) for host in cost.gone[:_MAX_GONE]]
-    more = f" and {counted(len(cost.gone) - _MAX_GONE, 'more host')}" if len(cost.gone) > _MAX_GONE else ""
-    return [hanging("  ", f"What goes with it: {', '.join(names)}{more}", canvas, DIM)]
+    return [hanging("  ", f"What goes with it: {canvas.named(some_of(cost.gone))}", canvas, DIM)]
 
 
 def _estimates(cost: Cost, canvas: Canvas) -> list[list[str]]:

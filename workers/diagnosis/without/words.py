@@ -28,6 +28,7 @@ _SUBJECTS = {
     Metric.FULLY_LOADED: ("the page", "is fully loaded"),
 }
 _WAYS = {Metric.TBT: ("less", "more"), Metric.BYTES: ("less", "more"), Metric.REQUESTS: ("fewer", "more")}
+_MOST_NAMED = 8
 # Where two of them share a name.
 _BESIDE = {Metric.START_RENDER: " (start render)", Metric.SPEED_INDEX: " (speed index)"}
 
@@ -36,6 +37,12 @@ def named(hosts: Sequence[str]) -> str:
     """ "a.example", "a.example and b.example", "a.example, b.example and c.example"."""
     *others, last = hosts
     return f"{', '.join(others)} and {last}" if others else last
+
+
+def some_of(hosts: Sequence[str]) -> str:
+    """The same of hosts of which there may be many: the first ones, and how many more."""
+    more = len(hosts) - _MOST_NAMED
+    return named([*hosts[:_MOST_NAMED], counted(more, "more host")]) if more > 0 else named(hosts)
 
 
 def sentence_of(hosts: Sequence[str], main: MetricVerdict) -> str:

@@ -110,6 +110,15 @@ def test_a_host_that_no_load_asked_for_has_no_verdict() -> None:
     assert "The page asked nothing of typo.example: the verdict is on tags.example alone." in texts(both)
 
 
+def test_of_many_hosts_the_first_ones_are_named() -> None:
+    many = frozenset(f"{letter}.example" for letter in "abcdefghij")
+    told = cost_of(HOSTS, [pair(sample(asked=many), sample(asked=many))]).sentence
+    assert told.endswith(
+        "It asked a.example, b.example, c.example, d.example, e.example, f.example, g.example, "
+        "h.example and 2 more hosts."
+    )
+
+
 def test_a_host_that_only_some_loads_asked_for_is_told() -> None:
     seldom = [replace(one, with_hosts=Load(sample=sample(asked=frozenset()))) for one in pairs_of(Metric.LCP, [0] * 3)]
     cost = cost_of(HOSTS, [*pairs_of(Metric.LCP, SOONER), *seldom])
