@@ -24,6 +24,8 @@ from workers.measurement.finding import FindingId
 
 # What is so in more than this share of the loads is usual.
 _USUAL = 0.5
+# One load may fail, or show nothing, by itself.
+_SAID_OFTEN_ENOUGH = 3
 # A page that asks its own domain for less than this share of what it asks with the hosts is hardly the same page.
 _SAME_PAGE = 0.5
 _LEFT_OUT = {
@@ -99,11 +101,10 @@ def _verdict(
     *,
     is_other: bool,
 ) -> tuple[Verdict, str]:
-    broken = _broken(asked, pairs)
     whole = [pair.with_hosts.sample for pair in pairs if pair.with_hosts.sample]
     if whole and not asked:
         return Verdict.NOT_ASKED, _not_asked(hosts, set[str]().union(*(sample.asked for sample in whole)))
-    if broken is not None:
+    if (broken := _broken(asked, pairs)) is not None:
         return Verdict.BREAKS, broken
     main = _main(metrics, is_other=is_other)
     if main is None:
@@ -129,16 +130,14 @@ def _asked(hosts: Sequence[str], pairs: Sequence[LoadPair]) -> list[str]:
 def _broken(hosts: Sequence[str], pairs: Sequence[LoadPair]) -> str | None:
     """That the page is none without the hosts, in a sentence."""
     sound = [pair for pair in pairs if pair.with_hosts.sample and not pair.with_hosts.sample.is_empty]
-    if not hosts or not sound:
-        return None
     without = [pair.without for pair in sound]
     failed = [load.failure for load in without if load.left_out is LeftOut.FAILED and load.failure]
-    if _is_usual(len(failed), len(sound)):
+    if _says_often(len(failed), len(sound)):
         return f"Without {named(hosts)} the page cannot be loaded: {failed[-1].detail}"
-    if _is_usual(sum(_is_empty(load) for load in without), len(sound)):
+    if _says_often(sum(_is_empty(load) for load in without), len(sound)):
         return f"Without {named(hosts)} the screen stays empty: there is no page to compare with."
     compared = complete(sound)
-    if not compared:
+    if len(compared) < _SAID_OFTEN_ENOUGH:
         return None
     whole, rest = (median(sample.own_requests for sample in side) for side in _sides(compared))
     if rest >= _SAME_PAGE * whole:
@@ -147,6 +146,10 @@ def _broken(hosts: Sequence[str], pairs: Sequence[LoadPair]) -> str | None:
         f"Without {named(hosts)} the page asks {rest:g} files of its own domain instead of {whole:g}: it is no longer "
         "the same page."
     )
+
+
+def _says_often(count: int, of: int) -> bool:
+    return count >= _SAID_OFTEN_ENOUGH and _is_usual(count, of)
 
 
 def _is_empty(load: Load) -> bool:

@@ -104,6 +104,8 @@ def test_a_host_that_no_load_asked_for_has_no_verdict() -> None:
     cost = cost_of(HOSTS, plain)
     assert (cost.verdict, cost.metrics) == (Verdict.NOT_ASKED, {})
     assert cost.sentence == ("The page asked nothing of tags.example: there is no verdict. It asked www.example.")
+    elsewhere = [pair(sample(asked=frozenset({"www.example"})), FAILED)] * 3
+    assert cost_of(HOSTS, elsewhere).verdict is Verdict.NOT_ASKED
     both = cost_of((HOST, "typo.example"), pairs_of(Metric.LCP, SOONER))
     assert both.verdict is Verdict.SOONER
     assert "Without tags.example the largest paint" in both.sentence
@@ -157,6 +159,13 @@ def test_a_page_that_asks_its_own_domain_for_less_than_half_is_another_page() ->
     cost = cost_of(HOSTS, fewer)
     assert cost.verdict is Verdict.BREAKS
     assert "asks 9 files of its own domain instead of 20: it is no longer the same page." in cost.sentence
+
+
+def test_what_two_loads_say_alone_breaks_no_page() -> None:
+    for lesser in (FAILED, without(SHOWS_NOTHING), without(own_requests=1)):
+        verdicts = [cost_of(HOSTS, [pair(sample(), lesser)] * count).verdict for count in (2, 3)]
+        assert verdicts == [Verdict.INCONCLUSIVE, Verdict.BREAKS]
+    assert cost_of(HOSTS, [pair(sample(), FAILED)] * 3 + [pair(sample(), sample())] * 3).verdict is not Verdict.BREAKS
 
 
 def test_what_scripts_miss_is_told_where_they_do_not_fail_with_the_host() -> None:
