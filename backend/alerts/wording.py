@@ -89,7 +89,7 @@ def message_of(event: Event, story: Story, *, at: datetime, note: str = "", flap
         sentences=tuple(sentences),
         facts=_facts(story, lead, at, over=over),
         context=(f"Rule: {lead.rule}",),
-        links=_links(story, lead),
+        links=_links(story, lead, over=over),
         data=_data(story, flapping=flapping),
     )
 
@@ -302,13 +302,15 @@ def _facts(story: Story, lead: Account, at: datetime, *, over: bool) -> tuple[Fa
     return (*facts, Fact(label="State", value=WORDS[story.state]))
 
 
-def _links(story: Story, lead: Account) -> tuple[Link, ...]:
+def _links(story: Story, lead: Account, *, over: bool) -> tuple[Link, ...]:
+    """Each name stands by itself, since most incidents have no run before them. What is over cannot be muted."""
     links = [Link(label="Open the incident", path=f"/alerts/{story.incident_id}/")]
     if lead.before_run:
-        links.append(Link(label="Before", path=f"/runs/{lead.before_run}/"))
+        links.append(Link(label="Last run without it", path=f"/runs/{lead.before_run}/"))
     if lead.after_run:
-        links.append(Link(label="After", path=f"/runs/{lead.after_run}/"))
-    links.append(Link(label="Mute", path=f"/alerts/{story.incident_id}/{MUTING}"))
+        links.append(Link(label=f"A run that {'showed' if over else 'shows'} it", path=f"/runs/{lead.after_run}/"))
+    if not over:
+        links.append(Link(label="Mute", path=f"/alerts/{story.incident_id}/{MUTING}"))
     return tuple(links)
 
 

@@ -70,6 +70,29 @@ def test_one_run_alone_is_not_counted(kind: str, facts: dict[str, object], said:
     assert said in (message.title, *message.sentences)
 
 
+@pytest.mark.parametrize(
+    ("before", "event", "names"),
+    [
+        (None, Event.OPENED, ["A run that shows it", "Mute"]),
+        ("7", Event.WORSE, ["Last run without it", "A run that shows it", "Mute"]),
+        (None, Event.RECOVERED, ["A run that showed it"]),
+    ],
+)
+def test_a_link_says_what_is_to_be_seen_there_and_leads_to_nothing_that_is_over(
+    before: str | None, event: Event, names: list[str]
+) -> None:
+    account = Account(
+        kind="availability", rule="Rule", state=State.FAILING, metric="", regions=("Local A",), since=NOW, facts={},
+        before_run=before, after_run="8",
+    )  # fmt: skip
+    story = Story(
+        incident_id="1", name="Shop", site_id="2", cause="availability", state=State.FAILING, worst=State.FAILING,
+        severity=Severity.CRITICAL, opened_at=NOW, accounts=(account,),
+    )  # fmt: skip
+    links = message_of(event, story, at=NOW).links
+    assert [link.label for link in links] == ["Open the incident", *names]
+
+
 def told(
     value: float, limit: float, *, opened_before: timedelta = timedelta(0), event: Event = Event.OPENED
 ) -> Message:
