@@ -56,8 +56,9 @@ SUGGESTIONS = (
         slug="findings",
         kind="finding",
         params={"min_severity": "high"},
-        title="A cause that costs a round trip appeared",
-        reason="such as a lost session cache or a second TLS round trip after a deploy",
+        # By what it looks for: messages about whatever it finds name it.
+        title="A high or critical cause appeared",
+        reason="what costs each new visitor a round trip, as a lost session cache does, or shuts visitors out",
     ),
     Suggestion(
         slug="lcp",

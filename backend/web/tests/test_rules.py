@@ -263,6 +263,12 @@ def test_suggestions_go_once_they_are_taken(world: World, send: Send) -> None:
     assert Rule.objects.count() == 1
 
 
+def test_a_suggested_rule_is_named_for_all_that_it_finds(world: World, send: Send) -> None:
+    send(world.member, reverse("web:rule_suggest", args=["findings"]))
+    rule = Rule.objects.get()
+    assert (rule.name, rule.params["min_severity"]) == ("A high or critical cause appeared", "high")
+
+
 def test_an_open_incident_is_counted_at_its_rule(client: Client, world: World) -> None:
     make_incident(world, rule=make_rule(world))
     assert "1 open</span>" in look(client, world.member, "/alerts/rules/")
