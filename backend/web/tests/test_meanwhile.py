@@ -28,9 +28,12 @@ def test_settings_that_were_changed_in_another_tab_are_not_lost_unseen(client: C
     assert save(opened, interval_s=120)[0] == 302
     status, text = save(opened, timeout_s=7)
     assert (status, "This was changed after you had opened it" in text) == (400, True)
+    assert "Nothing was saved." in text
+    assert "said at its field" not in text
     monitor.refresh_from_db()
     assert (monitor.interval_s, monitor.timeout_s) == (120, 30)
     assert f'name="seen" value="{monitor.config_version}"' in text
+    assert "said at its field" in save(monitor.config_version, timeout_s=-7)[1]
     assert save(monitor.config_version, timeout_s=7)[0] == 302
 
 
