@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
+from backend.fleet.models import Region
 from backend.gates.collecting import collect
 from backend.gates.models import Gate, RunState
 from backend.gates.questions import AskedRule, Runs
@@ -288,6 +289,21 @@ def test_a_region_that_misses_again_and_again_is_left_out(world: World) -> None:
     why = "“The region had more work than its agents could do in time”"
     assert gate.warnings == [f"eu is left out: its runs are missed again and again: {why}."]
     assert "eu is left out" not in gate.summary
+
+
+def test_a_region_that_is_removed_meanwhile_is_left_out(world: World) -> None:
+    world.history()
+    gate = world.ask()
+    Region.objects.filter(code="eu").update(enabled=False)
+    assert world.play(gate).verdict == "pass"
+    assert gate.warnings == ["eu is left out: the region is gone."]
+
+
+def test_a_region_whose_history_is_too_short_is_left_out(world: World) -> None:
+    world.history()
+    Run.objects.filter(region_id=world.regions["eu"].pk).delete()
+    gate = world.play(world.ask())
+    assert (gate.verdict, gate.warnings) == ("pass", ["eu is left out: too few runs to judge."])
 
 
 def test_where_all_regions_miss_again_and_again_the_error_says_why(world: World) -> None:

@@ -117,6 +117,7 @@ def test_ends_of_lines_count_once_as_browsers_count_them(page: StatusPage) -> No
         ("x", " \n ", {"text"}),
         ("x", "x" * 2_001, {"text"}),
         ("x", "turned \u202e round", {"text"}),
+        ("x", "A line.\nturned \u202e round", {"text"}),
         ("", "", {"title", "text"}),
     ],
 )

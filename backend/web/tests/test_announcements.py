@@ -134,20 +134,25 @@ def test_an_outage_is_one_entry_from_its_begin_to_its_end() -> None:
     assert (going_on.id, going_on.updated, over.updated) == (over.id, AT - 2 * HOUR, AT)
 
 
-def judged(key: int, began_h: float, condition: Condition = Condition.DOWN) -> JudgedOutage:
-    """One that began so many hours ago and goes on."""
-    return JudgedOutage(key=key, condition=condition, since_us=to_us(AT - began_h * HOUR), until_us=to_us(AT))
+def judged(key: int, began_h: float, condition: Condition = Condition.DOWN, *, until_h: float = 0) -> JudgedOutage:
+    """From and until so many hours ago."""
+    since_us, until_us = (to_us(AT - hours * HOUR) for hours in (began_h, until_h))
+    return JudgedOutage(key=key, condition=condition, since_us=since_us, until_us=until_us)
 
 
 def test_an_entry_stays_the_same_when_another_monitor_turns_out_to_have_been_down_before() -> None:
     shop = replace(site("A", Condition.DOWN, down=(2, 0)), judged=(judged(7, 2),))
     moved = replace(shop, seen=site("A", down=(3, 0)).seen, judged=(judged(7, 2), judged(8, 3)))
-    another = replace(shop, judged=(judged(6, 2, Condition.PARTLY), judged(9, 2)))
+    beside = replace(shop, judged=(judged(5, 9, until_h=2), judged(6, 2, Condition.PARTLY), judged(7, 2)))
+    another = replace(shop, judged=(judged(9, 2),))
 
-    (first,), (second,), (third,) = (entries_of(page(one), ADDRESS) for one in (shop, moved, another))
+    (first,), (second,), (third,), (fourth,) = (
+        entries_of(page(one), ADDRESS) for one in (shop, moved, beside, another)
+    )
 
     assert (first.id, first.published) == (second.id, second.published + HOUR)
-    assert third.id != first.id
+    assert third.id == first.id
+    assert fourth.id != first.id
 
 
 def test_an_outage_that_planned_work_parts_is_two_entries() -> None:

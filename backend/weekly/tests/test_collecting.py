@@ -1,5 +1,6 @@
 """What a report of a week says."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date, datetime
 
@@ -13,12 +14,15 @@ from backend.alerts.tests.world import World
 from backend.analysis.weeks import Course
 from backend.fleet.models import Region
 from backend.runs.models import Rollup
+from backend.runs.queries import FoundCause
 from backend.runs.queries.days import DAY_S
 from backend.runs.tests.factories import make_monitors
 from backend.sites.models import Monitor, Site
+from backend.weekly import collecting
 from backend.weekly.collecting import MAX_ALERTS, collect
-from backend.weekly.report import Report, SiteWeek, begin_of, last_week
+from backend.weekly.report import CauseWeek, Report, SiteWeek, begin_of, last_week
 from backend.weekly.tests.world import BEFORE, DAY, HOUR, THIS, day, incident, outage, week, weekly_world, weeks
+from workers.measurement.finding import FindingId, Severity
 
 pytestmark = pytest.mark.django_db
 
@@ -193,6 +197,28 @@ def test_what_was_down_comes_first_and_then_what_became_slower(world: World) -> 
 
 def replace_monitor(world: World, monitor: Monitor) -> World:
     return replace(world, monitors=[monitor])
+
+
+def cause(finding: FindingId, severity: Severity, saving_us: int | None = None) -> FoundCause:
+    return FoundCause(finding=finding, severity=severity, confidence="high", saving_us=saving_us, host=None)
+
+
+def test_what_is_to_be_mended_first_is_of_probe_and_page_and_no_mere_information(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    probe, page = world.monitors
+    weeks(world, 300, 300)
+    found = {probe.pk: [cause(FindingId.HTTP_H3, Severity.INFO)], page.pk: []}
+
+    def worst(probes: Sequence[int], regions: Sequence[int], *, pages: Sequence[int]) -> dict[int, list[FoundCause]]:
+        assert (probes, pages) == ([probe.pk], [page.pk])
+        assert set(regions) == {region.pk for region in world.regions}
+        return found
+
+    monkeypatch.setattr(collecting, "worst_findings", worst)
+    assert the_site(world).cause is None
+    found[page.pk].append(cause(FindingId.TLS_RECORD_OVERFLOW, Severity.HIGH, 380_000))
+    assert the_site(world).cause == CauseWeek(finding="tls.record_overflow", severity="high", saving_us=380_000)
 
 
 def test_what_others_measured_is_theirs(world: World) -> None:
