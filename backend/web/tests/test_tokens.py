@@ -47,8 +47,12 @@ def test_without_tokens_it_says_what_they_are_for(signed_in: Client) -> None:
     assert "No token yet" in list_page(signed_in)
 
 
-def test_no_text_of_a_list_is_turned_round_by_a_token_name(signed_in: Client) -> None:
-    make(signed_in, name="CI \N{RIGHT-TO-LEFT OVERRIDE}evil")
+def test_no_text_of_a_list_is_turned_round_by_a_token_name_from_before(signed_in: Client) -> None:
+    name = "CI \N{RIGHT-TO-LEFT OVERRIDE}evil"
+    _, refused = make(signed_in, name=name)
+    assert "one line without control characters" in refused
+    make(signed_in)
+    ApiToken.objects.update(name=name)
     page = list_page(signed_in)
     assert "evil" in page
     assert "\N{RIGHT-TO-LEFT OVERRIDE}" not in page
