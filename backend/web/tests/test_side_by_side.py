@@ -12,6 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import Organisation
 from backend.runs import actions
+from backend.runs.tests.factories import make_region
 from backend.runs.tests.rolled_up import roll_up_hours
 from backend.sites.actions import record_deploy
 from backend.sites.deploys import DeployMarker
@@ -19,6 +20,7 @@ from backend.sites.models import Monitor, Site
 from backend.web import units
 from backend.web.tests.test_findings import words
 from backend.web.tests.world import World
+from backend.web.views import side_by_side
 from workers.measurement.messages import Kind
 
 pytestmark = pytest.mark.django_db
@@ -175,3 +177,12 @@ def test_it_takes_as_many_statements_for_six_sites_as_for_two(
 def test_lists_and_sites_lead_there(world: World, client: Client) -> None:
     assert "/side-by-side/" in client.get("/sites/").content.decode()
     assert address(world.site) in client.get(f"/sites/{world.site.public_id}/").content.decode()
+
+
+def test_regions_that_are_left_out_are_told_of(world: World, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_region("us", world.member.organisation)
+    sites = [make_site(world, name, 200) for name in ("Shop", "Rival")]
+    assert "regions stand here" not in html(client, *sites)
+    monkeypatch.setattr(side_by_side, "MAX_REGIONS", 1)
+    assert "At most 1 regions stand here" in html(client, *sites)
+    assert "regions stand here" not in html(client, *sites, query="&region=eu")

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from backend.accounts.permissions import Permission
 from backend.fleet.queries import usable_regions
 from backend.runs.queries.series import RANGES, column_of
-from backend.runs.queries.side_by_side import MAX_SITES, Asked, SideBySide, side_by_side
+from backend.runs.queries.side_by_side import MAX_REGIONS, MAX_SITES, Asked, SideBySide, side_by_side
 from backend.sites import queries
 from backend.sites.models import MonitorKind, Site
 from backend.web.access import MemberRequest, needs
@@ -35,6 +35,8 @@ def page(request: MemberRequest) -> HttpResponse:
         "offered": [site for site in offered if site not in sites] if len(sites) < MAX_SITES else [],
         "kinds": [(kind.value, kind.label) for kind in KINDS],
         "regions": regions,
+        "has_more_regions": not choice.region and len(regions) > MAX_REGIONS,
+        "most_regions": MAX_REGIONS,
         "ranges": RANGES,
         "metrics": [(metric, METRIC_NAMES[metric]) for metric in metrics_of(choice.kind)],
         "absent": [site for site in sites if all(one.site_id != site.pk for one in monitors)],
