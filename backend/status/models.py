@@ -71,3 +71,15 @@ class Update(models.Model):
 
     def __str__(self) -> str:
         return f"{self.stage}: {self.text}"
+
+
+class Wall(models.Model):
+    """That whoever has the link sees all sites of an organisation on one screen, until it expires (see `walls`)."""
+
+    public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
+    organisation = models.OneToOneField(Organisation, on_delete=models.CASCADE, related_name="+")
+    created_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, related_name="+")
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"wall of {self.organisation}, until {self.expires_at:%Y-%m-%d %H:%M}"

@@ -1,6 +1,6 @@
 """What is read about status pages: by their organisation, and what everybody sees."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -9,15 +9,17 @@ from uuid import UUID
 from django.db.models import F, Q
 
 from backend.accounts.models import Organisation
-from backend.alerts.models import Maintenance, Outage
-from backend.alerts.queries.uptime import outages_since, seen_of
+from backend.alerts.models import Incident, Maintenance, Outage
+from backend.alerts.queries.incidents import open_by_site
+from backend.alerts.queries.uptime import going_on, outages_since, seen_of
 from backend.alerts.states import State
 from backend.analysis.spans import Spans
 from backend.analysis.uptime import Seen
 from backend.instants import from_us, to_us
 from backend.runs.queries.latest import sites_heard_of
-from backend.sites.models import Site
+from backend.sites.models import Monitor, Site, SiteStatus
 from backend.status.models import Announcement, AnnouncementStage, StatusPage
+from workers.measurement.messages import Kind
 
 # Bars of days begin at midnight.
 KNOWN_FOR = timedelta(days=91)
@@ -63,6 +65,16 @@ class PublicSite:
     since: datetime | None
     seen: Seen
     judged: tuple[JudgedOutage, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WallSite:
+    """A site on the wall; `condition` is None where all of it is paused. `alerts` are open, the worst first."""
+
+    name: str
+    condition: Condition | None
+    since: datetime | None
+    alerts: tuple[Incident, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,6 +156,22 @@ def public_page(slug: str, *, now: datetime) -> PublicPage | None:
     )
 
 
+def wall_sites(organisation: Organisation, *, now: datetime) -> tuple[WallSite, ...]:
+    """All that is saved, by name, as status pages judge it, and what alerts say beside. Eight statements."""
+    sites = list(Site.objects.filter(organisation=organisation, status=SiteStatus.ACTIVE).order_by("name", "pk"))
+    heard_of, outages = sites_heard_of(organisation, sites, now=now), going_on(organisation)
+    planned, alerts = _planned_now(organisation, now), open_by_site(organisation)
+    watched = set(
+        Monitor.objects.filter(site__in=sites, paused=False).exclude(kind=Kind.PAIR).values_list("site", flat=True)
+    )
+    return tuple(
+        _on_wall(site, heard_of.get(site.pk), outages.get(site.pk, {}), planned, alerts.get(site.pk, ()))
+        if site.pk in watched
+        else WallSite(name=site.name, condition=None, since=None, alerts=())
+        for site in sites
+    )
+
+
 def announcements(page: StatusPage, *, since: datetime | None = None, limit: int) -> Sequence[Announcement]:
     """What was announced on a page, what is open before what is over and the newest first, with its updates; with
     `since`, what is open or ended no earlier. Two statements."""
@@ -171,7 +199,8 @@ def public_announcement(one: Announcement) -> PublicAnnouncement:
 
 
 def _public(site: Site, seen: Seen, was_reached: bool | None, outages: Sequence[Outage], now: datetime) -> PublicSite:
-    condition, since = _condition(seen, was_reached, now)
+    planned, down, partly = (_going_on(spans, now) for spans in (seen.planned, seen.down, seen.partly))
+    condition, since = _condition(was_reached, planned=planned, down=down, partly=partly)
     return PublicSite(
         public_id=site.public_id,
         name=site.name,
@@ -191,17 +220,42 @@ def _judged(outage: Outage, now: datetime) -> JudgedOutage:
     )
 
 
-def _condition(seen: Seen, was_reached: bool | None, now: datetime) -> tuple[Condition, datetime | None]:
-    """What is planned explains what is down; of what nobody measures (None) nothing is known, whatever it was before.
-    Where all runs fail and the judge is sure of no outage, it may as well be the agents' fault."""
-    if since := _going_on(seen.planned, now):
-        return Condition.MAINTENANCE, since
+def _on_wall(
+    site: Site,
+    was_reached: bool | None,
+    outages: Mapping[State, datetime],
+    planned: Mapping[int | None, datetime],
+    alerts: Sequence[Incident],
+) -> WallSite:
+    condition, since = _condition(
+        was_reached,
+        planned=planned.get(site.pk, planned.get(None)),
+        down=outages.get(State.FAILING),
+        partly=outages.get(State.DEGRADED),
+    )
+    return WallSite(name=site.name, condition=condition, since=since, alerts=tuple(alerts))
+
+
+def _planned_now(organisation: Organisation, now: datetime) -> dict[int | None, datetime]:
+    """Since when maintenance goes on, by site; of all sites under None."""
+    windows = Maintenance.objects.filter(organisation=organisation, starts_at__lte=now, ends_at__gt=now)
+    return dict(windows.order_by("-starts_at").values_list("site", "starts_at"))
+
+
+def _condition(
+    was_reached: bool | None, *, planned: datetime | None, down: datetime | None, partly: datetime | None
+) -> tuple[Condition, datetime | None]:
+    """By since when each of them goes on. What is planned explains what is down; of what nobody measures (None) nothing
+    is known, whatever it was before. Where all runs fail and the judge is sure of no outage, it may as well be the
+    agents' fault."""
+    if planned:
+        return Condition.MAINTENANCE, planned
     if was_reached is None:
         return Condition.UNKNOWN, None
-    if since := _going_on(seen.down, now):
-        return Condition.DOWN, since
-    if since := _going_on(seen.partly, now):
-        return Condition.PARTLY, since
+    if down:
+        return Condition.DOWN, down
+    if partly:
+        return Condition.PARTLY, partly
     return (Condition.UP if was_reached else Condition.UNKNOWN), None
 
 

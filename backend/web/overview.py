@@ -24,7 +24,7 @@ Level = Literal["good", "warn", "bad", "info", "quiet"]
 MARKS: dict[Level, str] = {"good": "✓", "warn": "!", "bad": "✕", "info": "i", "quiet": "○"}
 # A run that is due waits and is tried again for a while: what is later than this does not come.
 _OVERDUE, _PATIENCE = 3, timedelta(minutes=5)
-_WORST_FIRST: dict[Level, int] = {"bad": 0, "warn": 1, "info": 2, "good": 3, "quiet": 4}
+WORST_FIRST: dict[Level, int] = {"bad": 0, "warn": 1, "info": 2, "good": 3, "quiet": 4}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +169,7 @@ def overview_of(
         now=now,
     )
     unsorted = [_row(site, _alarm_of(incidents.get(site.site.pk, ())), sight) for site in sites]
-    rows = tuple(sorted(unsorted, key=lambda row: _WORST_FIRST[row.health.level]))
+    rows = tuple(sorted(unsorted, key=lambda row: WORST_FIRST[row.health.level]))
     online = sum(state.health in (Health.ONLINE, Health.LATE) for state in states)
     verdict, reason = _verdict(rows, states, sight)
     return Overview(

@@ -1,5 +1,5 @@
-"""The pages. Every one of them but `theme` belongs to an organisation (see `access`); guests see what is `shared`, and
-`status`."""
+"""The pages. Every one of them but `theme` belongs to an organisation (see `access`); guests see what is `shared`,
+`status`, and the `wall`."""
 
 from django.urls import path, re_path
 from django.views.decorators.http import require_safe
@@ -30,6 +30,7 @@ from backend.web.views import (
     tokens,
     trial,
     uptime,
+    wall,
     weekly,
 )
 from workers.measurement.routes import PictureKind
@@ -120,6 +121,9 @@ urlpatterns = [
         announcements.delete,
         name="announcement_delete",
     ),
+    path("status-pages/wall/show/", wall.show, name="wall_show"),
+    path("status-pages/wall/take-down/", wall.take_down, name="wall_take_down"),
+    path("wall/<str:wall_link>/", wall.page, name="wall"),
     path("status/<slug:address>/", status.page, name="status"),
     path("status/<slug:address>/feed.atom", status.feed, name="status_feed"),
     path("status/<slug:address>/status.json", status.state, name="status_json"),

@@ -7,6 +7,7 @@ import { reachFrames } from "./scrolling";
 import { sendOnce } from "./sending";
 import { mountTrial } from "./trial";
 import { mountUpload } from "./upload";
+import { mountWall } from "./wall";
 import { mountWaterfall } from "./waterfall/page";
 
 document.documentElement.classList.add("js");
@@ -15,7 +16,7 @@ sendOnce();
 listenForKeys(document);
 keepOnce();
 reachFrames(document);
-mountAll(document, { waterfall: mountWaterfall, live: mountLive, refresh: mountRefresh, trial: mountTrial, upload: mountUpload });
+mountAll(document, { waterfall: mountWaterfall, live: mountLive, refresh: mountRefresh, trial: mountTrial, upload: mountUpload, wall: mountWall });
 
 /** What is shown once is made once: who loads its page anew gets the list that it belongs to, and no further one. */
 function keepOnce(): void {

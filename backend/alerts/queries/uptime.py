@@ -49,13 +49,13 @@ def outages_since(sites: Iterable[Site], since: datetime) -> Mapping[int, Sequen
     return found
 
 
-def going_on(organisation: Organisation) -> Mapping[int, frozenset[State]]:
-    """By the keys of its sites that the judge is sure are not well now, how they are. One statement."""
+def going_on(organisation: Organisation) -> Mapping[int, Mapping[State, datetime]]:
+    """By the keys of its sites that the judge is sure are not well now, how they are and since when. One statement."""
     open_now = Outage.objects.filter(monitor__site__organisation=organisation, ended_at=None)
-    found: dict[int, set[State]] = defaultdict(set)
-    for site, state in open_now.values_list("monitor__site", "state"):
-        found[site].add(State(state))
-    return {site: frozenset(states) for site, states in found.items()}
+    found: dict[int, dict[State, datetime]] = defaultdict(dict)
+    for site, state, began_at in open_now.values_list("monitor__site", "state", "began_at").order_by("-began_at"):
+        found[site][State(state)] = began_at
+    return found
 
 
 def outages_of(site: Site, *, before: tuple[datetime, int] | None = None, limit: int) -> Sequence[Outage]:

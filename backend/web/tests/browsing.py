@@ -7,11 +7,13 @@ import asyncio
 import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from functools import cache
 
 from axe_playwright_python.sync_playwright import Axe
 from django.conf import settings as django_settings
+from django.db import connection
 from django.test import Client
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from pytest_django.live_server_helper import LiveServer
@@ -67,6 +69,17 @@ class Site:
 
     def is_wider_than_window(self) -> bool:
         return bool(self.page.evaluate("document.documentElement.scrollWidth > innerWidth"))
+
+
+def meanwhile(act: Callable[[], object]) -> None:
+    """Uses the database while a browser is open: in another thread, since Playwright has its event loop in this one."""
+
+    def alone() -> None:
+        act()
+        connection.close()
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(alone).result()
 
 
 @contextmanager

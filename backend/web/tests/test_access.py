@@ -14,6 +14,7 @@ from backend.accounts.urls import urlpatterns as account_patterns
 from backend.cast import Member
 from backend.runs.queries import run_detail
 from backend.runs.sharing import link_of, share_run
+from backend.status import walls
 from backend.web.tests.incidents import make_incident, make_rule, make_window
 from backend.web.tests.world import (
     World,
@@ -49,10 +50,12 @@ OWN |= {
     "gates",
     "imports",
     "side_by_side",
+    "wall_show",
+    "wall_take_down",
 }
 # What whoever has the link of a shared run may see, and nobody may send anything to.
 GUESTS = {"shared", "shared_waterfall", "shared_details", "shared_har", "shared_screenshot", "shared_film"}
-GUESTS |= {"status", "status_json", "status_feed", "status_badge", "status_site_badge"}
+GUESTS |= {"wall", "status", "status_json", "status_feed", "status_badge", "status_site_badge"}
 # What a viewer may send: it touches only themselves.
 VIEWER_MAY = {"theme", "profile", "switch"}
 # Pages of the account that are for who is not signed in (yet).
@@ -101,6 +104,7 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
         "table": "uptime",
         "address": "acme",
         "link": link_of(share_run(actor=world.member.user, detail=detail)),
+        "wall_link": walls.link_of(walls.show_wall(actor=world.member.user, organisation=world.member.organisation)),
     }
     both = f"?a={pending.run_id}&b={pending.run_id}"
     return {

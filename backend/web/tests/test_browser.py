@@ -1,13 +1,10 @@
 """The pages in a real browser: no violation of the policy, no error, keys that work, nothing for axe to find."""
 
 import re
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.urls import reverse
 from playwright.sync_api import Page, expect
 from pytest_django.live_server_helper import LiveServer
@@ -17,7 +14,7 @@ from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
 from backend.testing import wait_until
 from backend.web.tests import measurements
-from backend.web.tests.browsing import browsing
+from backend.web.tests.browsing import browsing, meanwhile
 from backend.web.tests.world import World
 from backend.web.waterfall.shapes import SHAPES
 from workers.measurement.messages import Measured
@@ -37,17 +34,6 @@ def site_path(world: World) -> str:
         pending = world.pending("probe", scheduled_for=NOW - timedelta(minutes=minutes))
         world.end(pending, FAILED if minutes == 3 else Measured(measurement=measurements.probe()))
     return f"{reverse('web:site', args=[world.site.public_id])}?kind=probe&range=3h"
-
-
-def meanwhile(act: Callable[[], object]) -> None:
-    """Uses the database while a browser is open: in another thread, since Playwright has its event loop in this one."""
-
-    def alone() -> None:
-        act()
-        connection.close()
-
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(alone).result()
 
 
 def scrolled_to_end(page: Page) -> bool:

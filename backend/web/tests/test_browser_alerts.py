@@ -1,11 +1,8 @@
 """The alert pages in a real browser: nothing for axe to find, no complaint, and a list that keeps itself up to date."""
 
-from collections.abc import Callable
 from datetime import time, timedelta
-from threading import Thread
 
 import pytest
-from django.db import connection
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
@@ -16,7 +13,7 @@ from backend.alerts.hours import DAYS, Hours
 from backend.alerts.models import Channel, Incident, Rule
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import FAILED
-from backend.web.tests.browsing import browsing
+from backend.web.tests.browsing import browsing, meanwhile
 from backend.web.tests.incidents import TITLE, hold, make_incident, make_over, make_rule, make_window
 from backend.web.tests.world import World, make_channel
 
@@ -109,18 +106,6 @@ def test_a_form_whose_button_is_pressed_twice_is_sent_once(world: World, server:
             expect(page.locator(".timeline")).to_contain_text(text)
             page.go_back()
     assert incident.events.filter(kind="comment").count() == 2
-
-
-def meanwhile(act: Callable[[], object]) -> None:
-    """Somebody else changes the database: the browser's event loop runs in our own thread."""
-
-    def run() -> None:
-        act()
-        connection.close()
-
-    thread = Thread(target=run)
-    thread.start()
-    thread.join()
 
 
 def test_the_list_keeps_itself_up_to_date_but_not_under_somebodys_hands(

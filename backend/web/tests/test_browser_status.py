@@ -11,7 +11,8 @@ from backend.runs.tests.factories import NOW
 from backend.sites.models import Site
 from backend.status.announcing import Said, update_announcement
 from backend.status.models import AnnouncementStage
-from backend.web.tests.browsing import browsing
+from backend.status.walls import link_of, show_wall
+from backend.web.tests.browsing import browsing, meanwhile
 from backend.web.tests.world import World, make_announcement, make_status_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -40,6 +41,7 @@ def test_uptime_and_status_pages_are_accessible_and_keep_the_policy(
         reverse("web:status_pages"),
         reverse("web:status_page", args=[made.public_id]),
         reverse("web:status", args=["acme"]),
+        reverse("web:wall", args=[link_of(show_wall(actor=None, organisation=world.member.organisation))]),
     ]
     with browsing(world, server) as site:
         for path in paths:
@@ -71,3 +73,34 @@ def test_announcements_are_accessible_where_they_are_made_and_where_guests_read_
         ):
             site.look_over(path)
         assert site.complaints == []
+
+
+def test_a_wall_says_when_the_service_is_lost_and_changes_what_changed_alone(
+    world: World, server: LiveServer, broker: str
+) -> None:
+    world.end(world.pending("probe", scheduled_for=NOW - timedelta(minutes=1)))
+    link = link_of(show_wall(actor=None, organisation=world.member.organisation))
+    path = reverse("web:wall", args=[link])
+    with browsing(world, server) as site:
+        page = site.open(path)
+        page.clock.install()
+        page.reload()
+        lost, tile = page.locator(".lost"), page.locator(".tile")
+        page.evaluate("document.querySelector('.tile').kept = true")
+
+        page.route(f"**{path}", lambda route: route.abort())
+        page.clock.run_for(30_000)
+        assert not lost.is_visible()
+        page.clock.run_for(30_000)
+        lost.wait_for(state="visible")
+        assert "does not answer. What is shown is as of" in lost.inner_text()
+        page.unroute(f"**{path}")
+        page.clock.run_for(16_000)
+        lost.wait_for(state="hidden")
+        assert page.evaluate("document.querySelector('.tile').kept")
+
+        monitor = world.site.monitors.filter(kind="probe")
+        meanwhile(lambda: Outage.objects.create(monitor=monitor.get(), state="failing", began_at=NOW, why="Refused."))
+        page.clock.run_for(16_000)
+        page.locator(".tile.bad").wait_for()
+        assert tile.inner_text().startswith("Shop\n")

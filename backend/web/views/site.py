@@ -124,7 +124,7 @@ def runs(request: MemberRequest, site_id: UUID) -> StreamingHttpResponse:
         site_id=site.public_id,
         kind=choice.kind if "kind" in request.GET else None,
         region=choice.region or None,
-        since=now - trend.RANGES[choice.range],
+        since=now - RANGES[choice.range],
     )
     blocks = tables.run_blocks(request.organisation, wanted, asked_of=asked_of_runs, now=now)
     return csv_stream(f"runs-{site.public_id}", tables.COLUMNS, blocks)

@@ -13,6 +13,7 @@ from backend.accounts.permissions import Permission
 from backend.sites.actions import MAX_SITES
 from backend.sites.lists import sites_after
 from backend.sites.models import Site, SiteStatus
+from backend.status import walls
 from backend.status.actions import (
     InvalidStatusPageError,
     address_of,
@@ -95,7 +96,15 @@ def delete(request: MemberRequest, page_id: UUID) -> HttpResponse:
 
 def _overview(request: MemberRequest, form: StatusPageForm, status: int = 200) -> HttpResponse:
     pages = [(page, whole_address(page)) for page in status_pages(request.organisation)]
-    context = {"section": "sites", "pages": pages, "form": form}
+    wall = walls.wall_of(request.organisation)
+    context = {
+        "section": "sites",
+        "pages": pages,
+        "form": form,
+        "wall": wall,
+        "wall_address": None if wall is None else walls.address_of(wall),
+        "wall_days": walls.SHOWN_FOR.days,
+    }
     return render(request, "status/list.html", context, status=status)
 
 
