@@ -9,7 +9,7 @@ import heapq
 import math
 from bisect import bisect_right, insort
 from collections import defaultdict, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from types import MappingProxyType
@@ -42,11 +42,12 @@ _NOBODY_LOOKED: Mapping[int | None, Sequence[Pause]] = MappingProxyType({})
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
     """Bytes that came over the line, from the first one on that could be read. Of these `held_bytes` may have come
-    before, held back until a record was whole (RFC 8446, 5.1)."""
+    before, for `held_us` at most, held back until a record was whole (RFC 8446, 5.1)."""
 
     span: Span
     size_bytes: int
     held_bytes: int = 0
+    held_us: int = 0
 
     def bytes_in(self, span: Span) -> float:
         overlap_us = min(self.span.end_us, span.end_us) - max(self.span.start_us, span.start_us)
@@ -80,10 +81,10 @@ def sooner_by_fewer_us(
     row's connection in which the line was idle, `paused` all of each connection where anybody looked."""
     rows = tuple(rows)
     loads = _in_turn(rows, trip_us, paused)
-    own = loads.get(row.number)
-    if own is None:
+    if row.number not in loads:
         return 0
-    together = _together(own, loads)
+    together = _with_first_record(_together(row.number, loads), pauses)
+    own = together[row.number]
     carried, rate = _mean_rate(together.values()), _quick_rate(together.values())
     if carried < _FULL * rate:
         return 0
@@ -142,7 +143,11 @@ def _in_turn(rows: Iterable[Request], trip_us: int, paused: Mapping[int | None, 
             since_us = min(since_us, _since_us(load, before, due_us, pauses))
         # Where nobody saw the bytes themselves, one that came at once came as quickly as it seems. QUIC has no records.
         is_held = since_us == load.span.start_us and pauses is not None
-        load = replace(begun(load, since_us), held_bytes=min(load.size_bytes, RECORD_BYTES) if is_held else 0)
+        load = replace(
+            begun(load, since_us),
+            held_bytes=min(load.size_bytes, RECORD_BYTES) if is_held else 0,
+            held_us=max(0, since_us - _due_us(row, trip_us)) if is_held else 0,
+        )
         loads[row.number] = load
         insort(ended[row.connection], (load.span.end_us, load.span.start_us))
     return loads
@@ -170,17 +175,42 @@ def _due_us(row: Request, trip_us: int) -> int:
     return trip_us + (row.timing.start_us if row.timing.send is None else row.timing.send.end_us)
 
 
-def _together(own: Load, loads: Mapping[int, Load]) -> dict[int, Load]:
-    """Those that came while it did, and while those did."""
+def _together(number: int, loads: Mapping[int, Load]) -> dict[int, Load]:
+    """Those that came while one did, and while those did."""
+    return next(burst for burst in _bursts(loads) if number in burst)
+
+
+def _bursts(loads: Mapping[int, Load]) -> Iterator[dict[int, Load]]:
+    """Those that came while others of them did."""
     found: dict[int, Load] = {}
     until_us = 0
     for number, load in sorted(loads.items(), key=lambda one: one[1].span.start_us):
-        if load.span.start_us >= until_us:
-            if until_us >= own.span.end_us:
-                break
+        if found and load.span.start_us >= until_us:
+            yield found
             found = {}
         found[number], until_us = load, max(until_us, load.span.end_us)
-    return found
+    if found:
+        yield found
+
+
+def _with_first_record(burst: Mapping[int, Load], pauses: Sequence[Pause]) -> dict[int, Load]:
+    """With what the line took for the record that the first one began with: it carried none of it quicker than the
+    rest."""
+    number, first = min(burst.items(), key=lambda one: one[1].span.start_us)
+    rate = _rest_rate(burst.values(), pauses)
+    if not first.held_bytes or not rate:
+        return dict(burst)
+    took_us = min(first.held_us, round(first.held_bytes / rate))
+    return dict(burst) | {number: begun(first, first.span.start_us - took_us)}
+
+
+def _rest_rate(burst: Collection[Load], pauses: Sequence[Pause]) -> float:
+    """What came between pauses but for the record that the first one began with; 0 where that was all."""
+    return flow_rate(_rest_bytes(burst), _whole(burst), pauses)
+
+
+def _rest_bytes(burst: Collection[Load]) -> int:
+    return sum(map(_size, burst)) - min(burst, key=lambda load: load.span.start_us).held_bytes
 
 
 def _whole(loads: Iterable[Load]) -> Span:

@@ -39,6 +39,29 @@ def test_where_nobody_looked_for_pauses_a_late_record_may_be_its_servers_doing()
     assert gained_us(texts(), None) < 90_000
 
 
+@pytest.mark.parametrize(
+    ("came_ms", "gained"),
+    [(((557, 628), (714, 792)), 155_000), (((546, 614), (703, 787), (786, 927)), 224_000)],
+    ids=["two", "three"],
+)
+def test_the_record_that_a_burst_begins_with_took_the_line_its_part_of_the_time(
+    came_ms: Sequence[tuple[float, float]], gained: int
+) -> None:
+    """Texts of 30 kB, asked for at 348 ms: the first 16 kB came before a byte could be read, and counted as if they had
+    come after that, which made the line quick. 93 and 171 ms were told, 172 and 224 gained."""
+    kind, more = ResourceType.STYLESHEET, {"transferred_bytes": 30_202}
+    rows = [row(n, kind, 348, end, first_ms=first, **more) for n, (first, end) in enumerate(came_ms, start=2)]
+    fewer = {one.number: 14_495 for one in rows}
+    assert sooner_by_fewer_us(rows[-1], rows, fewer, TRIP_US, (), {1: ()}) == pytest.approx(gained, rel=0.05)
+
+
+@pytest.mark.parametrize(("first_ms", "gained"), [(433, 128_000), (610, 192_000)])
+def test_a_record_takes_the_line_no_longer_than_since_it_was_due(first_ms: int, gained: int) -> None:
+    """Its text was asked for at 351 ms, and the next ones came in 137 each."""
+    rows = texts([(first_ms, first_ms + 1), (first_ms + 1, first_ms + 137), (first_ms + 138, first_ms + 274)])
+    assert gained_us(rows, ()) == pytest.approx(gained, rel=0.05)
+
+
 def test_what_a_server_makes_one_after_the_other_comes_no_sooner_for_fewer_bytes() -> None:
     """Each at once when it is made."""
     made = [(510 + 70 * number, 511 + 70 * number) for number in range(6)]

@@ -181,6 +181,13 @@ PAIRS = {
         rtt_ms=80,
         rate_kbit_s=1_600,
     ),
+    "texts of two records each on a narrow line": Pair(
+        id=FindingId.PAGE_UNCOMPRESSED,
+        faulty=_texts(3, 30_000),
+        repaired=replace(_texts(3, 30_000), gzip=True),
+        rtt_ms=80,
+        rate_kbit_s=1_600,
+    ),
     "the largest picture on a host of its own": Pair(
         id=FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX,
         faulty=PageSite(files={"index.html": _picture_from(OTHER), **_SHEET}, elsewhere={"hero.png": _PICTURE}),
