@@ -193,6 +193,13 @@ def _bursts(loads: Mapping[int, Load]) -> Iterator[dict[int, Load]]:
         yield found
 
 
+def carried_rate(rows: Sequence[Request], trip_us: int, pauses: Sequence[Pause]) -> float:
+    """The most bytes in a microsecond that a connection was seen to bring between its pauses of what came together; 0
+    where too little came to tell."""
+    bursts = [burst.values() for burst in _bursts(_in_turn(rows, trip_us, {rows[0].connection: pauses}))]
+    return max((_rest_rate(burst, pauses) for burst in bursts if _rest_bytes(burst) >= _MIN_RATE_BYTES), default=0.0)
+
+
 def _with_first_record(burst: Mapping[int, Load], pauses: Sequence[Pause]) -> dict[int, Load]:
     """With what the line took for the record that the first one began with: it carried none of it quicker than the
     rest."""

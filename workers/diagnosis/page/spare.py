@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from workers.diagnosis.page.case import PageCase
 from workers.diagnosis.page.hosts import ONE_AT_A_TIME
-from workers.diagnosis.page.line import RECORD_BYTES, Load, load_of
+from workers.diagnosis.page.line import RECORD_BYTES, Load, begun, carried_rate, load_of
 from workers.diagnosis.page.spans import covered_us, overlaps, within
 from workers.diagnosis.probe.flights import USUAL_MSS_BYTES
 from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES, further_flights
@@ -23,16 +23,34 @@ _NAMING = frozenset({ResourceType.DOCUMENT, ResourceType.STYLESHEET})
 def spare_us(case: PageCase, row: Request, asked: Request, sooner_us: int) -> int:
     """How much of the time by which a file begins to come sooner, at most, brings a paint sooner that waits for it and
     for what else it waited for: `asked` is what was asked for first where it led to the file."""
-    own = _begun(case, row)
+    own = load_of(row)
     if own is None:
         return sooner_us
-    span, rate = _ahead(own, sooner_us), own.size_bytes / own.span.duration_us
+    rate = _line_rate(case, row, own)
+    span = _ahead(_on_its_way(case, row, own, rate), sooner_us)
     needed = [one for one in case.rows if _is_needed(case, one, row, asked)]
-    if _fills_line(case, row, own):
-        loads = [load for one in needed if (load := _on_line(case, one, row, rate))]
-        return max(0, sooner_us - _covered_us(loads, span, rate, case.trip_us(row)))
-    loads = [load for one in needed if (load := _beside(case, one, row))]
-    return max(0, sooner_us - _busy_us(loads, span, rate))
+    loads = [load for one in needed if (load := _on_line(case, one, row, rate))]
+    return max(0, sooner_us - _covered_us(loads, span, rate, case.trip_us(row)))
+
+
+def _line_rate(case: PageCase, row: Request, own: Load) -> float:
+    """Bytes in a microsecond of the line that a row came over; where nothing that came over its connection tells, as if
+    it had come all the while since it was due."""
+    pauses = case.paused.get(row.connection)
+    beside = [one for one in case.rows if case.are_together(one, row)]
+    rate = 0.0 if pauses is None else carried_rate(beside, case.trip_us(row), pauses)
+    return rate or own.size_bytes / (own.span.duration_us + _late_us(case, row))
+
+
+def _on_its_way(case: PageCase, row: Request, own: Load, rate: float) -> Load:
+    """With what the line took for the record that came before its first byte could be read."""
+    took_us = min(_late_us(case, row), round(min(own.size_bytes, RECORD_BYTES) / rate))
+    return begun(own, own.span.start_us - took_us)
+
+
+def _late_us(case: PageCase, row: Request) -> int:
+    """How much longer than a round trip its first byte took."""
+    return 0 if row.timing.wait is None else max(0, row.timing.wait.duration_us - case.trip_us(row))
 
 
 def line_spare_us(case: PageCase, sooner: Mapping[int, int]) -> dict[int, int]:

@@ -2,6 +2,7 @@
 saving. Instants as measured through a line of 1600 kbit/s and a round trip of 150 ms, and through others.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -118,6 +119,25 @@ NARROW = {
 }
 
 
+def narrow(
+    sheets: Sequence[tuple[int, int, int, int]], hero: tuple[int, int, int, int], pauses: tuple[Pause, ...] | None
+) -> PageMeasurement:
+    """Style sheets by their sizes and three instants, and a picture that the last one names, at 80 ms."""
+    kind = ResourceType.STYLESHEET
+    rows = [
+        coming(number, kind, (asked, first, end), size, path=f"{number}.css", render_blocking=True)
+        for number, (size, asked, first, end) in enumerate(sheets, start=2)
+    ]
+    size_bytes, asked_ms, first_ms, end_ms = hero
+    values = {"path": "hero.png", "initiator_url": rows[-1].url, "body_bytes": size_bytes - 500}
+    picture = coming(9, ResourceType.IMAGE, (asked_ms, first_ms, end_ms), size_bytes, **values)
+    seen = page(*rows, picture, fcp_ms=sheets[-1][3] + 19, lcp_ms=end_ms + 17)
+    opening = {"dns": span(0, 90), "connect": span(90, 170), "tls": span(170, 252), "rtt_us": 80_000}
+    near = build_connection(number=1, host=MAIN, pauses=pauses, **opening)
+    document = coming(1, ResourceType.DOCUMENT, (253, 336, 337), 319, path="")
+    return replace(seen, waterfall=Waterfall(requests=(document, *seen.waterfall.requests[1:]), connections=(near,)))
+
+
 @pytest.mark.parametrize(
     ("name", "at_ms", "gained_ms"),
     [
@@ -131,21 +151,49 @@ def test_what_a_narrow_line_brings_of_style_sheets_leaves_a_picture_no_room(
     name: str, at_ms: int, gained_ms: int
 ) -> None:
     """Measured at 80 ms through 1600 kbit/s, by preloading it: told were 159, 118, 316 and 117 ms."""
-    sheets = [
-        coming(number, ResourceType.STYLESHEET, (asked, first, end), size, path=f"{number}.css", render_blocking=True)
-        for number, (size, asked, first, end) in enumerate(NARROW[name], start=2)
-    ]
-    last_ms = NARROW[name][-1][3]
-    values = {"path": "hero.png", "initiator_url": sheets[-1].url, "body_bytes": 64_000}
-    picture = coming(9, ResourceType.IMAGE, (at_ms, at_ms + 168, at_ms + 418), 64_483, **values)
-    seen = page(*sheets, picture, fcp_ms=last_ms + 19, lcp_ms=at_ms + 435)
-    near = build_connection(
-        number=1, host=MAIN, dns=span(0, 90), connect=span(90, 170), tls=span(170, 252), rtt_us=80_000
-    )
-    document = coming(1, ResourceType.DOCUMENT, (253, 336, 337), 319, path="")
-    rows = (document, *seen.waterfall.requests[1:])
-    found = told(replace(seen, waterfall=Waterfall(requests=rows, connections=(near,))), LATE)
+    found = told(narrow(NARROW[name], (64_483, at_ms, at_ms + 168, at_ms + 418), None), LATE)
     assert (found and found.saving_us) == pytest.approx(gained_ms * 1000, abs=30_000)
+
+
+SMALL = {
+    "of two records behind three of one": (
+        ((13_184, 349, 510, 513), (13_184, 349, 612, 614), (13_248, 349, 674, 676)),
+        (19_558, 680, 847, 865),
+        pause(510, 544, 1_448),
+    ),
+    "of one record behind three": (
+        ((13_184, 354, 516, 517), (13_184, 355, 617, 618), (13_248, 355, 679, 680)),
+        (10_219, 683, 820, 821),
+        pause(515, 548, 1_448),
+    ),
+    "of two records behind three of a part of one": (
+        ((5_174, 356, 471, 473), (5_174, 356, 498, 500), (5_238, 356, 552, 553)),
+        (19_558, 555, 723, 740),
+        pause(513, 546, 1_448),
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "gained_ms"), list(zip(SMALL, (88, 96, 92), strict=True)))
+def test_a_picture_that_a_record_or_two_hold_finds_no_room_there_either(name: str, gained_ms: int) -> None:
+    """It came no longer than a window takes to grow: told were 184, 169 and 136 ms."""
+    sheets, hero, window = SMALL[name]
+    found = told(narrow(sheets, hero, (window,)), LATE)
+    assert (found and found.saving_us) == pytest.approx(gained_ms * 1000, abs=15_000)
+
+
+@pytest.mark.parametrize(("came_ms", "gained_ms"), [(10, 140), (300, 90)])
+def test_what_came_over_the_connection_shows_whether_its_server_or_the_line_was_slow(
+    came_ms: int, gained_ms: int
+) -> None:
+    """A style sheet and the picture took 51 ms longer than a round trip each. Another one came at once, or as a narrow
+    line carries it."""
+    before = narrow([(13_184, 349, 480, 481)], (10_219, 490, 621, 622), ())
+    other = coming(10, ResourceType.IMAGE, (800, 900, 900 + came_ms), 76_384, path="other.png")
+    seen = replace(before, waterfall=replace(before.waterfall, requests=(*before.waterfall.requests, other)))
+    case, picture = case_of(seen), seen.waterfall.requests[-2]
+    assert case is not None
+    assert spare_us(case, picture, picture, 141_000) == pytest.approx(gained_ms * 1000, abs=5_000)
 
 
 def test_a_first_flight_is_in_nothings_way() -> None:

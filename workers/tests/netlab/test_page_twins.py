@@ -122,13 +122,13 @@ def _with_background(head: str) -> PageSite:
     return PageSite(files={"index.html": document, "a.css": shown, "hero.png": noise(400, 250)})
 
 
-def _behind_styles(head: str) -> PageSite:
+def _behind_styles(head: str, hero: bytes) -> PageSite:
     """The last of three style sheets of a TLS record each names the largest picture."""
     faulty = _texts(3, 13_000)
     shown = b"#back { width: 640px; height: 400px; background: url(hero.png) }" + faulty.files["2.css"]
     links = "".join(f"<link rel=stylesheet href={number}.css>" for number in range(3))
     document = page(head + links, f"{_TEXT}<div id=back></div>")
-    return PageSite(files={**faulty.files, "index.html": document, "2.css": shown, "hero.png": _PICTURE})
+    return PageSite(files={**faulty.files, "index.html": document, "2.css": shown, "hero.png": hero})
 
 
 def _shown_small(hero: bytes) -> PageSite:
@@ -219,8 +219,16 @@ PAIRS = {
     ),
     "a background beside style sheets of a record each on a narrow line": Pair(
         id=FindingId.PAGE_LCP_LATE,
-        faulty=_behind_styles(""),
-        repaired=_behind_styles(_PRELOADED),
+        faulty=_behind_styles("", _PICTURE),
+        repaired=_behind_styles(_PRELOADED, _PICTURE),
+        rtt_ms=80,
+        rate_kbit_s=1_600,
+        paint_us=largest_paint_us,
+    ),
+    "a background of two records behind style sheets of one each on a narrow line": Pair(
+        id=FindingId.PAGE_LCP_LATE,
+        faulty=_behind_styles("", noise(160, 120)),
+        repaired=_behind_styles(_PRELOADED, noise(160, 120)),
         rtt_ms=80,
         rate_kbit_s=1_600,
         paint_us=largest_paint_us,
