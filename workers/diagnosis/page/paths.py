@@ -19,6 +19,8 @@ from workers.measurement.waterfall import Blocking, Request, ResourceType, RowFl
 # A paint within this waited for nothing else either if no other request came in meanwhile that might have held it up:
 # scripts take their time.
 _WORKING_US = 500_000
+# What takes longer to be read is painted in parts.
+_IN_PARTS_US = 100_000
 _TELLING = frozenset({ResourceType.SCRIPT, ResourceType.STYLESHEET, ResourceType.FONT, ResourceType.FETCH})
 # No row has this number: the part of the document that had been read.
 _READ = 0
@@ -124,9 +126,9 @@ def shows_nothing(page: PageMeasurement) -> bool:
 
 def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int, int]:
     """The document's end, or when it was read, which the first thing that it asks for tells: a browser that is just
-    starting takes its time. Where it came in pieces, when it had come as far as its first words and had been read as
-    far as all that blocks; nobody knows when that was where the page was painted before it was complete, and not when
-    its words had come."""
+    starting takes its time, and some more to read all of it while what blocks is on its way. Where it came in pieces,
+    when it had come as far as its first words and had been read as far as all that blocks; nobody knows when that was
+    where the page was painted before it was complete, and not when its words had come."""
     document = next((row for row in page.waterfall.requests if row.number == page.document), None)
     if document is None or document.timing.end_us is None:
         return {}
@@ -136,8 +138,17 @@ def _of_document(page: PageMeasurement, blocking: Sequence[Request]) -> dict[int
     read_us = max([came_us, *(row.timing.start_us for row in blocking)])
     if is_whole and (words_us is None or read_us >= end_us - CLOCKS_US):
         asked = [row.timing.start_us for row in blocking if row.initiator_url == document.url.partition("#")[0]]
-        return {document.number: max(end_us, min(asked, default=0))}
+        return {document.number: _parsed_us(page, blocking, max(end_us, min(asked, default=0)))}
     return {_READ: read_us}
+
+
+def _parsed_us(page: PageMeasurement, blocking: Sequence[Request], begun_us: int) -> int:
+    """When the parser had read a document, begun at an instant, where it stopped at nothing that blocks: a paint that
+    nothing else holds up waits for that. Of one that takes long a part is painted before: of 400 pictures the first
+    after 80 ms."""
+    stopped_us = min((row.timing.end_us or 0 for row in blocking), default=0)
+    parsed_us = page.vitals.dom_interactive_us or 0
+    return min(parsed_us, begun_us + _IN_PARTS_US) if begun_us < parsed_us <= stopped_us else begun_us
 
 
 def _blocking(page: PageMeasurement) -> list[Request]:
