@@ -196,6 +196,23 @@ def test_what_came_over_the_connection_shows_whether_its_server_or_the_line_was_
     assert spare_us(case, picture, picture, 141_000) == pytest.approx(gained_ms * 1000, abs=5_000)
 
 
+@pytest.mark.parametrize(
+    ("hero", "gained_ms"),
+    [((10_219, 490, 570, 622), 89), ((60_000, 490, 570, 870), 89), ((60_000, 490, 770, 990), 100)],
+    ids=["as soon as it was due", "large", "large, and late by more than a record takes"],
+)
+def test_a_picture_begins_to_come_no_sooner_than_it_was_due_nor_than_its_first_record(
+    hero: tuple[int, int, int, int], gained_ms: int
+) -> None:
+    """By 100 ms sooner it would meet the last 11 of its style sheet, where it began to come at 570 ms."""
+    before = narrow([(13_184, 349, 480, 481)], hero, ())
+    other = coming(10, ResourceType.IMAGE, (1_000, 1_100, 1_400), 76_384, path="other.png")
+    seen = replace(before, waterfall=replace(before.waterfall, requests=(*before.waterfall.requests, other)))
+    case, picture = case_of(seen), seen.waterfall.requests[-2]
+    assert case is not None
+    assert spare_us(case, picture, picture, 100_000) == pytest.approx(gained_ms * 1000, abs=2_000)
+
+
 def test_a_first_flight_is_in_nothings_way() -> None:
     small = coming(2, ResourceType.STYLESHEET, (632, 980, 1211), 14_000, path="a.css", render_blocking=True)
     found = told(page(small, hero((1215, 1365, 1791)), fcp_ms=1228, lcp_ms=1804), LATE)
