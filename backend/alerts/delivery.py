@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid5
@@ -91,11 +91,15 @@ ORDER BY notice LIMIT %(limit)s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shipment:
-    """Deliveries that leave together, and all that sending them needs: no database is touched on the way."""
+    """Deliveries that leave together, and all that sending them needs: no database is touched on the way.
+
+    `secret_set_at` tells this `config` from a later one.
+    """
 
     channel_pk: int
     kind: ChannelKind
     config: Any
+    secret_set_at: datetime
     deliveries: tuple[Delivery, ...]
     lease_until: datetime
     parcel: Parcel
@@ -175,6 +179,8 @@ def record(shipment: Shipment, sent: Sent, now: datetime) -> None:
         deliveries = list(ours.order_by("pk"))
         if not deliveries:
             return
+        if channel is not None and channel.secret_set_at != shipment.secret_set_at:
+            sent = _of_an_earlier_destination(sent)
         for delivery in deliveries:
             _note(delivery, shipment, sent, now)
         Delivery.objects.bulk_update(
@@ -250,6 +256,7 @@ def _claim_channel(channel: Channel, now: datetime) -> Shipment | None:
         channel_pk=channel.pk,
         kind=ChannelKind(channel.kind),
         config=_config(channel),
+        secret_set_at=channel.secret_set_at,
         deliveries=tuple(chosen),
         lease_until=now + LEASE,
         parcel=_parcel(channel, chosen, now),
@@ -338,6 +345,12 @@ def _send(shipment: Shipment, outbound: Outbound) -> Sent:
     except Exception:
         log.exception("channel %s could not be told", shipment.channel_pk)
         return Sent(outcome=Outcome.RETRY, answer=FAULT)
+
+
+def _of_an_earlier_destination(sent: Sent) -> Sent:
+    """What an answer still means once the channel leads elsewhere: people were told, or are to be told there."""
+    outcome = Outcome.DELIVERED if sent.outcome is Outcome.DELIVERED else Outcome.RETRY
+    return replace(sent, outcome=outcome, retry_after_s=None, begun=None)
 
 
 def _note(delivery: Delivery, shipment: Shipment, sent: Sent, now: datetime) -> None:

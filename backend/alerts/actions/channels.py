@@ -252,7 +252,9 @@ def _set_destination(channel: Channel, destination: Destination) -> None:
     kept = {name: value for name, value in before.items() if name != "url"} if is_kept else {}
     channel.config = {**checked.config, **kept}
     channel.target, channel.secret_set_at = checked.target, timezone.now()
-    forget_threads(channel)
+    # A signing secret leads nowhere.
+    if {**before, "signing_secret": ""} != {**checked.config, "signing_secret": ""}:
+        forget_threads(channel)
     if channel.disabled_reason:
         channel.enabled, channel.disabled_reason = True, ""
 

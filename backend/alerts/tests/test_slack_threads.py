@@ -8,12 +8,13 @@ import pytest
 from pytest_django import Settings
 
 from backend.alerts.actions.channels import change_channel, delete_channel, send_test
+from backend.alerts.channels import send
 from backend.alerts.channels.config import Destination
-from backend.alerts.delivery import KEPT
+from backend.alerts.delivery import KEPT, PACE, claim, record
 from backend.alerts.message import Event
 from backend.alerts.models import Channel, ChannelKind, Conversation, Delivery, DeliveryState
 from backend.alerts.tests.slack_workspace import CONFIG, Workspace
-from backend.alerts.tests.standin import loopback
+from backend.alerts.tests.standin import limited, loopback
 from backend.alerts.tests.test_delivery import Outbox
 from backend.cast import Member
 
@@ -153,3 +154,43 @@ def test_threads_end_with_their_channel_and_with_what_was_said(office: Office, a
     assert Conversation.objects.get().about == late
     delete_channel(actor=alice.user, channel=office.app)
     assert not Conversation.objects.exists()
+
+
+def change_on_the_way(office: Office, alice: Member, **changes: str) -> None:
+    """The channel is changed after Slack took a call and before the answer is written down."""
+    [shipment] = claim(office.now)
+    sent = send(shipment.kind, shipment.config, shipment.parcel, loopback())
+    change_channel(actor=alice.user, channel=office.app, destination=Destination(**changes))
+    record(shipment, sent, office.now)
+
+
+def test_what_began_in_an_earlier_slack_channel_is_not_gone_on_with_there(office: Office, alice: Member) -> None:
+    office.tell(office.app, title="down")
+    change_on_the_way(office, alice, conversation="C9999ZZZZ")
+    assert office.states() == [DeliveryState.DELIVERED]
+    assert not Conversation.objects.exists()
+
+
+def test_a_token_that_was_revoked_switches_no_channel_off_that_has_another(office: Office, alice: Member) -> None:
+    office.slack.faults = {"postMessage": ["token_revoked"]}
+    about = office.tell(office.app, title="down")
+    change_on_the_way(office, alice, token="xoxb-1234567890-another")
+    office.app.refresh_from_db()
+    assert (office.app.enabled, office.app.disabled_reason) == (True, "")
+    assert (Delivery.objects.get().state, Delivery.objects.get().notice.about) == (DeliveryState.WAITING, about)
+
+
+def test_a_limit_of_an_earlier_destination_holds_the_new_one_no_longer(office: Office, alice: Member) -> None:
+    office.slack.faults = {"postMessage": [limited("3000")]}
+    office.tell(office.app, title="down")
+    change_on_the_way(office, alice, conversation="C9999ZZZZ")
+    office.app.refresh_from_db()
+    assert office.app.not_before <= office.now + PACE
+    assert Delivery.objects.get().next_try_at < office.now + timedelta(seconds=60)
+
+
+def test_a_new_signing_secret_leaves_threads_as_they_are(office: Office, alice: Member) -> None:
+    about = office.say("down")
+    change_channel(actor=alice.user, channel=office.app, destination=Destination(signing_secret="f" * 32))
+    office.say("well", Event.RECOVERED, about)
+    assert [one.text for one in office.slack.firsts()] == ["well"]
