@@ -18,8 +18,8 @@ from backend.alerts.channels.slack_blocks import payload
 from backend.alerts.message import GOING_ON, OVER, Event
 from backend.outbound import Answer, Outbound, OutboundError
 
-# Posting takes three calls at most, where a thread is gone and a form refused. With the changes of first messages they
-# are over before the lease of `delivery` is.
+# Posting takes three calls at most, where a thread is gone and a form refused. With the changes of first messages, the
+# last of which may begin at their end, they are over before the lease of `delivery` is.
 CALL_S, CHANGES_S = 10.0, 15.0
 # Slack gives the whole message back, each letter beyond ASCII in six.
 ANSWER_BYTES = 128 * 1024
@@ -75,12 +75,11 @@ def send(config: Mapping[str, Any], parcel: Parcel, outbound: Outbound) -> Sent:
         config=config,
         outbound=replace(outbound, timeout_s=min(outbound.timeout_s, CALL_S), answer_bytes=ANSWER_BYTES),
     )
-    thread = None if parcel.is_digest else parcel.threads.get(parcel.items[0].about)
     try:
-        said = bot.post(parcel, thread)
-        if thread is not None and said.error in _NO_THREAD:
-            thread, parcel = None, replace(parcel, threads={})
-            said = bot.post(parcel, None)
+        said = bot.post(parcel)
+        while (other := _otherwise(said, parcel)) is not None:
+            parcel = other
+            said = bot.post(parcel)
     except OutboundError as error:
         return unanswered(error)
     outcome = _outcome_of(said)
@@ -88,7 +87,7 @@ def send(config: Mapping[str, Any], parcel: Parcel, outbound: Outbound) -> Sent:
     if outcome is Outcome.DELIVERED and (fault := bot.bring_up_to_date(parcel)):
         words = f"{words}; its first message could not be changed: {fault}"
     sent = answered(said.answer, outcome, parcel.sent_at, words=words)
-    return replace(sent, begun=_begun(said, parcel)) if outcome is Outcome.DELIVERED and thread is None else sent
+    return replace(sent, begun=_begun(said, parcel)) if outcome is Outcome.DELIVERED else sent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +97,11 @@ class _Said:
     answer: Answer
     error: str | None
     begun: Thread | None = None
+
+    @property
+    def fault(self) -> str:
+        """What is wrong, in a word or two; empty where nothing is."""
+        return "" if self.error is None else self.error or f"status {self.answer.status}"
 
     @property
     def words(self) -> str:
@@ -112,32 +116,38 @@ class _Bot:
     config: Mapping[str, Any]
     outbound: Outbound
 
-    def post(self, parcel: Parcel, thread: Thread | None) -> _Said:
+    def post(self, parcel: Parcel) -> _Said:
         """A new message, or a reply that the whole channel sees. Raises OutboundError."""
         where: dict[str, Any] = {"channel": self.config["conversation"]}
-        if thread is not None:
+        if (thread := _thread_of(parcel)) is not None:
             is_loud = parcel.first.event is not Event.BETTER
             where = {"channel": thread.conversation, "thread_ts": thread.ts, "reply_broadcast": is_loud}
-        said = self._call("chat.postMessage", where | self._body(parcel))
-        if said.error in _NOT_TAKEN and not parcel.plain:
-            return self._call("chat.postMessage", where | self._body(replace(parcel, plain=True)))
-        return said
+        return self._call("chat.postMessage", where | self._body(parcel))
 
     def bring_up_to_date(self, parcel: Parcel) -> str:
         """Makes the first message of each thread say what is said now, as far as there is time; what went wrong."""
         until, fault = monotonic() + CHANGES_S, ""
         for item in parcel.items:
             thread = parcel.threads.get(item.about)
-            if thread is None or monotonic() > until:
+            if thread is None:
                 continue
-            now = self._body(replace(parcel, items=(item,)))
-            body = {name: now[name] for name in ("text", "blocks") if name in now}
+            if monotonic() > until:
+                return fault or "no time was left"
             try:
-                said = self._call("chat.update", {"channel": thread.conversation, "ts": thread.ts} | body)
+                said = self._change(thread, replace(parcel, items=(item,)))
             except OutboundError as error:
-                return str(error)
-            fault = fault or (said.error if said.error is not None else "")
+                return fault or str(error)
+            fault = fault or said.fault
+            if said.answer.status == 429:
+                return fault
         return fault
+
+    def _change(self, thread: Thread, parcel: Parcel) -> _Said:
+        """Raises OutboundError."""
+        now = self._body(parcel)
+        # What is not named may stay as it was.
+        body = {"text": now["text"], "blocks": now.get("blocks", [])}
+        return self._call("chat.update", {"channel": thread.conversation, "ts": thread.ts} | body)
 
     def _body(self, parcel: Parcel) -> dict[str, Any]:
         return payload(parcel, pressable=bool(self.config.get("signing_secret")))
@@ -166,6 +176,20 @@ def _read(answer: Answer) -> _Said:
     return _Said(answer=answer, error=None, begun=Thread(conversation=place, ts=ts) if is_one else None)
 
 
+def _thread_of(parcel: Parcel) -> Thread | None:
+    """Where the parcel is a reply: a digest stands by itself."""
+    return None if parcel.is_digest else parcel.threads.get(parcel.items[0].about)
+
+
+def _otherwise(said: _Said, parcel: Parcel) -> Parcel | None:
+    """How else to say what Slack did not take: outside a thread that is gone, or in the simplest form."""
+    if said.error in _NO_THREAD and _thread_of(parcel) is not None:
+        return replace(parcel, threads={})
+    if said.error in _NOT_TAKEN and not parcel.plain:
+        return replace(parcel, plain=True)
+    return None
+
+
 def _outcome_of(said: _Said) -> Outcome:
     if said.error is None:
         return Outcome.DELIVERED
@@ -177,4 +201,5 @@ def _outcome_of(said: _Said) -> Outcome:
 def _begun(said: _Said, parcel: Parcel) -> Thread | None:
     """The thread of an incident begins with the first message about it alone."""
     is_of_incident = parcel.first.event in GOING_ON | OVER
-    return said.begun if is_of_incident and not parcel.is_digest else None
+    is_first = not parcel.is_digest and _thread_of(parcel) is None
+    return said.begun if is_of_incident and is_first else None

@@ -88,6 +88,79 @@ def test_a_first_message_that_cannot_be_changed_costs_no_reply(slack: Workspace)
     assert slack.written[-1].text == OVER.title
 
 
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (limited("30"), "status 429"),
+        (response(b"<html>down</html>", status="503 Service Unavailable"), "status 503"),
+        (response(b"<html>a login page</html>"), "status 200"),
+    ],
+)
+def test_a_first_message_that_slack_did_not_change_is_said_to_be_as_it_was(
+    slack: Workspace, fault: bytes, words: str
+) -> None:
+    thread = begin(slack)
+    slack.faults = {"update": [fault]}
+    sent = slack_app.send(CONFIG, in_thread(parcel(OVER), thread), loopback())
+    assert (sent.outcome, sent.retry_after_s) == (Outcome.DELIVERED, None)
+    assert sent.answer == f"ok; its first message could not be changed: {words}"
+
+
+def many(slack: Workspace, count: int) -> tuple[Parcel, list[Thread]]:
+    """A digest of recoveries of incidents that each have a thread."""
+    threads = {uuid4(): begin(slack) for _ in range(count)}
+    items = tuple(Item(about=about, sequence=2, message=OVER) for about in threads)
+    slack.calls.clear()
+    return replace(parcel(), items=items, threads=threads), list(threads.values())
+
+
+def test_at_slacks_limit_no_more_first_messages_are_changed(slack: Workspace) -> None:
+    digest, _ = many(slack, 3)
+    slack.faults = {"update": [limited("30")]}
+    sent = slack_app.send(CONFIG, digest, loopback())
+    assert slack.calls == ["postMessage", "update"]
+    assert sent.answer == "ok; its first message could not be changed: status 429"
+
+
+def test_one_first_message_that_is_gone_keeps_none_from_being_changed(slack: Workspace) -> None:
+    digest, _ = many(slack, 3)
+    slack.faults = {"update": ["message_not_found"]}
+    sent = slack_app.send(CONFIG, digest, loopback())
+    assert slack.calls == ["postMessage", "update", "update", "update"]
+    assert sent.answer == "ok; its first message could not be changed: message_not_found"
+
+
+def test_what_there_was_no_time_for_is_said(slack: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    digest, _ = many(slack, 2)
+    monkeypatch.setattr(slack_app, "CHANGES_S", -1.0)
+    sent = slack_app.send(CONFIG, digest, loopback())
+    assert (slack.calls, sent.outcome) == (["postMessage"], Outcome.DELIVERED)
+    assert sent.answer == "ok; its first message could not be changed: no time was left"
+
+
+def test_a_form_that_is_not_taken_and_a_thread_that_is_gone_take_three_calls_in_any_order(slack: Workspace) -> None:
+    for faults in (["invalid_blocks", "thread_not_found"], ["thread_not_found", "invalid_blocks"]):
+        thread = begin(slack)
+        slack.calls.clear()
+        slack.faults = {"postMessage": [*faults]}
+        sent = slack_app.send(CONFIG, in_thread(parcel(OVER), thread), loopback())
+        assert slack.calls == ["postMessage"] * 3
+        assert (sent.outcome, sent.begun) == (
+            Outcome.DELIVERED,
+            Thread(conversation=CONVERSATION, ts=slack.written[-1].ts),
+        )
+        assert "blocks" not in slack.written[-1].body
+
+
+def test_a_first_message_takes_the_simple_form_that_was_taken(slack: Workspace) -> None:
+    """Blocks that are not named may stay as they were, and would go on to say that it is down."""
+    thread = begin(slack)
+    slack.faults = {"postMessage": ["invalid_blocks"]}
+    slack_app.send(CONFIG, in_thread(parcel(OVER), thread), loopback())
+    [first] = slack.firsts()
+    assert (first.text, first.body["blocks"]) == (OVER.title, [])
+
+
 def test_a_digest_stands_by_itself_and_brings_first_messages_up_to_date(slack: Workspace) -> None:
     thread = begin(slack)
     sent = slack_app.send(CONFIG, in_thread(parcel(OVER, message(title="another is down")), thread), loopback())
