@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST
 from backend.accounts.audit import acting_from
 from backend.accounts.client_address import client_address
 from backend.alerts.actions.presses import Reply, do_what_was_pressed
+from backend.alerts.channels.slack_blocks import TEXT_CHARS, escape
 from backend.alerts.channels.slack_buttons import Press, is_signed, read_press
 from backend.alerts.queries.channels import slack_app
 from backend.api.bodies import BodyError, read
@@ -51,7 +52,9 @@ def pressed(request: HttpRequest) -> HttpResponse:
 def _answer(press: Press, reply: Reply, outbound: Outbound) -> None:
     """Tells Slack; if that is lost, the incident's page has it all the same."""
     whom = {"response_type": "in_channel", "thread_ts": press.ts} if reply.for_all else {"response_type": "ephemeral"}
-    body = json.dumps({"text": reply.text, "mrkdwn": False, "replace_original": False} | whom).encode()
+    body = json.dumps(
+        {"text": escape(reply.text, TEXT_CHARS), "mrkdwn": False, "replace_original": False} | whom
+    ).encode()
     try:
         answer = outbound.post(press.answer_url, body, {"Content-Type": "application/json; charset=utf-8"})
     except OutboundError as error:

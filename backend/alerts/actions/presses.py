@@ -45,5 +45,9 @@ def _acknowledge(incident: Incident, by: str) -> Reply:
 
 
 def _mute(incident: Incident, by: str) -> Reply:
-    mute(actor=None, incident=incident, until=timezone.now() + MUTED_FOR, by=by)
+    until = timezone.now() + MUTED_FOR
+    if incident.is_open and (incident.muted_until_recovery or (incident.muted_until or until) > until):
+        # Nobody who presses this wants to hear of it sooner.
+        return Reply("It is muted for longer already.", for_all=False)
+    mute(actor=None, incident=incident, until=until, by=by)
     return Reply(f"Muted for an hour {by}.", for_all=True)

@@ -12,7 +12,7 @@ from pytest_django import Settings
 
 from backend.accounts.models import AuditEntry
 from backend.alerts.actions.channels import create_channel, switch_channel
-from backend.alerts.actions.incidents import resolve
+from backend.alerts.actions.incidents import mute, resolve
 from backend.alerts.channels.config import Destination
 from backend.alerts.channels.slack_buttons import value_of
 from backend.alerts.models import Channel, ChannelKind, EventKind, Incident, IncidentEvent
@@ -48,9 +48,11 @@ class Room:
         )
         self.app = make_app(member)
 
-    def press(self, action_id: str = "acknowledge", *, app: Channel | None = None, headers: Headers = NONE) -> Any:
+    def press(
+        self, action_id: str = "acknowledge", *, app: Channel | None = None, headers: Headers = NONE, **changes: Any
+    ) -> Any:
         action = {"action_id": action_id, "value": value_of((app or self.app).public_id, self.incident.public_id)}
-        body = body_of(called(actions=[action], response_url=f"{self.there.origin}/actions/1"))
+        body = body_of(called(actions=[action], response_url=f"{self.there.origin}/actions/1", **changes))
         return send(body, headers)
 
     def now(self) -> Incident:
@@ -191,3 +193,39 @@ def test_an_answer_that_is_not_taken_costs_nothing(room: Room, caplog: pytest.Lo
 
 def test_only_posts_are_taken(room: Room) -> None:
     assert Client().get(PATH).status_code == 405
+
+
+@pytest.mark.parametrize("until", [timedelta(days=2), None], ids=["for two days", "until it has recovered"])
+def test_what_is_muted_for_longer_stays_so(room: Room, until: timedelta | None) -> None:
+    ends = None if until is None else timezone.now() + until
+    mute(actor=None, incident=room.incident, until=ends)
+    room.press("mute-an-hour")
+    wait_for(lambda: room.there.calls, "the answer")
+    [told] = room.answers()
+    assert (told["text"], told["response_type"]) == ("It is muted for longer already.", "ephemeral")
+    assert (room.now().muted_until, room.now().muted_until_recovery) == (ends, until is None)
+    assert IncidentEvent.objects.filter(kind=EventKind.MUTED).count() == 1
+
+
+def test_a_mute_that_ends_sooner_is_made_longer(room: Room) -> None:
+    mute(actor=None, incident=room.incident, until=timezone.now() + timedelta(minutes=5))
+    room.press("mute-an-hour")
+    until = room.now().muted_until
+    assert until is not None
+    assert until > timezone.now() + timedelta(minutes=59)
+
+
+def test_what_is_over_is_not_muted_whatever_it_was(room: Room) -> None:
+    mute(actor=None, incident=room.incident, until=timezone.now() + timedelta(days=2))
+    resolve(actor=None, incident=room.incident)
+    room.press("mute-an-hour")
+    wait_for(lambda: room.there.calls, "the answer")
+    assert room.answers()[0]["text"] == "It is over already."
+
+
+def test_a_name_calls_nobody_and_hides_no_link(room: Room) -> None:
+    room.press(user={"id": "U1", "username": "<!channel> & <https://evil.example|ada>"})
+    wait_for(lambda: room.there.calls, "the answer")
+    assert room.answers()[0]["text"] == (
+        "Acknowledged by &lt;!channel&gt; &amp; &lt;https://evil.example|ada&gt; in Slack: no reminders from now on."
+    )
