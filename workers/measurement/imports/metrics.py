@@ -12,7 +12,7 @@ from workers.measurement.timing import Span
 from workers.measurement.vitals import TimingKind, UserTiming, Vitals
 
 _MAX_TASKS, _MAX_TIMINGS = 2000, 1000
-# Nobody watches a load for longer: what a page named behind that is no instant of it.
+# Nobody watches a load for longer: what ends behind that is no timing of it.
 _LONGEST_US = 600_000_000
 _MAX_ELEMENT_CHARS = 200
 _MAX_CLS = 1_000.0
@@ -120,7 +120,7 @@ def _user_timings(sources: Sequence[Fields], shift_us: int) -> tuple[UserTiming,
         if isinstance(times, dict) or measures:
             found = [*_instants(times if isinstance(times, dict) else {}), *_measures(measures)]
             shifted = [replace(one, at_us=one.at_us - shift_us) for one in found if one.at_us >= shift_us]
-            told = (one for one in shifted if one.at_us <= _LONGEST_US)
+            told = (one for one in shifted if one.at_us + (one.duration_us or 0) <= _LONGEST_US)
             return tuple(sorted(told, key=lambda one: one.at_us)[:MAX_TOLD])
     return None
 

@@ -216,6 +216,16 @@ def test_an_instant_that_has_not_come_is_none() -> None:
     assert [one.name for one in vitals.user_timings or ()] == ["soon"]
 
 
+def test_a_stretch_whose_end_has_not_come_is_none() -> None:
+    told = timings(
+        {"kind": "measure", "name": "took", "at": 1, "length": 1},
+        {"kind": "measure", "name": "will take", "at": 1, "length": 1.001},
+        {"kind": "measure", "name": "for ever", "at": 0, "length": 1e15},
+    )
+    vitals = vitals_of(parse_reports(told), Milestones(until_us=2_000))
+    assert [one.name for one in vitals.user_timings or ()] == ["took"]
+
+
 def test_without_an_observer_nobody_knows_of_timings_and_of_many_the_earliest_are_told() -> None:
     assert vitals_of((), Milestones()).user_timings is None
     many = timings(*({"kind": "mark", "name": f"m{at}", "at": at} for at in range(99, -1, -1)))

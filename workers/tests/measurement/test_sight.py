@@ -6,11 +6,12 @@ from hypothesis import strategies as st
 
 from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.captures_sight import SightCapture, ThreadSample
+from workers.measurement.compute.devtools.vitals import MAX_NAME_CHARS
 from workers.measurement.compute.page.sight import Zero, with_sight, zero_of
 from workers.measurement.compute.page.visual import VisualProgress
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import FilmFrame
-from workers.measurement.vitals import Vitals
+from workers.measurement.vitals import TimingKind, UserTiming, Vitals
 from workers.measurement.waterfall import Waterfall
 
 WALL_S = 1_795_000_000.0
@@ -115,3 +116,26 @@ def test_processor_time_is_counted_until_the_page_was_at_rest() -> None:
     cpu = looked_at(*samples).vitals.cpu
     assert cpu is not None
     assert cpu.script_us == 600_000
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("token abcdefgh said", "token (redacted) said"),
+        ("x" * (MAX_NAME_CHARS - 8) + "abcdefgh", "x" * (MAX_NAME_CHARS - 8) + "(redacted)"),
+        ("x" * (MAX_NAME_CHARS - 7) + "abcdefg", "x" * (MAX_NAME_CHARS - 7) + "(redacted)"),
+        ("x" * (MAX_NAME_CHARS - 1) + "a", "x" * (MAX_NAME_CHARS - 1) + "(redacted)"),
+        ("y" * MAX_NAME_CHARS, "(redacted)"),
+        ("token abcdefg", "token abcdefg"),
+        ("", ""),
+    ],
+)
+def test_no_name_that_was_cut_ends_with_the_beginning_of_a_secret(name: str, told: str) -> None:
+    secrets = frozenset({"abcdefgh", "y" * (3 * MAX_NAME_CHARS)})
+    timing = UserTiming(kind=TimingKind.MARK, name=name, at_us=1)
+    page = PageMeasurement(
+        waterfall=Waterfall(requests=(), connections=()), vitals=Vitals(user_timings=(timing, timing))
+    )
+    sight = SightCapture(samples=(), received={})
+    seen = with_sight(page, sight, VisualProgress(), zero=None, until_us=None, secrets=secrets)
+    assert [one.name for one in seen.vitals.user_timings or ()] == [told, told]

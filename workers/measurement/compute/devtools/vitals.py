@@ -128,7 +128,7 @@ def _shifts(reports: Sequence[Mapping[str, Any]], offset_ms: float) -> tuple[Lay
 def _user_timings(
     reports: Sequence[Mapping[str, Any]], offset_ms: float, milestones: Milestones
 ) -> tuple[UserTiming, ...] | None:
-    """The earliest of them, without instants that have not come: a page may name any.
+    """The earliest of them, without what ends at an instant that has not come: a page may name any.
 
     An observer that started reports an empty one first, so that "none" is not "not seen".
     """
@@ -137,7 +137,7 @@ def _user_timings(
     until_us = math.inf if milestones.until_us is None else milestones.until_us
     found: dict[tuple[TimingKind, str], UserTiming] = {}
     for timing in filter(None, (_user_timing(report, offset_ms) for report in reports)):
-        if timing.at_us <= until_us:
+        if timing.at_us + (timing.duration_us or 0) <= until_us:
             found.setdefault((timing.kind, timing.name), timing)
     return tuple(sorted(found.values(), key=lambda timing: timing.at_us)[:MAX_TOLD])
 

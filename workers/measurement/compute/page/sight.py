@@ -9,12 +9,14 @@ from workers.measurement.captures_page import DevToolsEvent
 from workers.measurement.captures_sight import SightCapture
 from workers.measurement.compute.contention import contention_us
 from workers.measurement.compute.devtools.console import console_of, masked
+from workers.measurement.compute.devtools.vitals import MAX_NAME_CHARS
 from workers.measurement.compute.numbers import clock_of
 from workers.measurement.compute.page.activity import activity_of, cpu_time_of
 from workers.measurement.compute.page.visual import Shot, VisualProgress, visual_progress
 from workers.measurement.contention import settled_us
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import MAX_FRAMES
+from workers.measurement.redaction import REDACTED
 from workers.measurement.vitals import UserTiming, Vitals
 
 # Two frames of a screen: a wall clock that was set in the middle of a load would put the film in a wrong place.
@@ -114,7 +116,16 @@ def with_sight(
 
 
 def _without(secrets: frozenset[str], timings: tuple[UserTiming, ...] | None) -> tuple[UserTiming, ...] | None:
-    return timings and tuple(replace(timing, name=masked(timing.name, secrets)) for timing in timings)
+    return timings and tuple(replace(timing, name=_name_without(secrets, timing.name)) for timing in timings)
+
+
+def _name_without(secrets: frozenset[str], name: str) -> str:
+    """Of a name that was cut, the end may be what the cut left of one."""
+    told = masked(name, secrets)
+    if len(name) < MAX_NAME_CHARS:
+        return told
+    begun = [size for secret in secrets for size in range(1, len(secret)) if told.endswith(secret[:size])]
+    return f"{told[: -max(begun)]}{REDACTED}" if begun else told
 
 
 def _warnings(sight: SightCapture, zero: Zero, until_us: int | None) -> Iterator[str]:
