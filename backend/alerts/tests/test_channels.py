@@ -83,7 +83,11 @@ def test_slacks_limits_hold_for_every_text(text: str, many: int) -> None:
             links=(Link(label=text, path="/" + "x" * 100),) * 5,
         )
     )
-    for body in (slack_blocks.payload(parcel(long)), slack_blocks.payload(parcel(*(long,) * many))):
+    one, digest = parcel(long), parcel(*(long,) * many)
+    buttons = slack_blocks.payload(one, pressable=True)["blocks"][-1]["elements"]
+    assert len({button["action_id"] for button in buttons}) == len(buttons) <= 25
+    assert all(len(button["text"]["text"]) <= 75 and len(button.get("value", "")) <= 2000 for button in buttons)
+    for body in (slack_blocks.payload(one), slack_blocks.payload(one, pressable=True), slack_blocks.payload(digest)):
         assert len(body["blocks"]) <= 8
         assert len(body["blocks"][0]["text"]["text"]) <= 150
         assert all(0 < len(one) <= 3000 for one in texts(body))

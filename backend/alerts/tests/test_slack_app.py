@@ -1,5 +1,6 @@
 """What a Slack app writes: one thread for each incident, whose first message says how it is now."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from uuid import uuid4
@@ -10,12 +11,15 @@ from pytest_django import Settings
 from backend.alerts.channels import Item, Outcome, Thread, send, slack_app
 from backend.alerts.channels.config import ChannelError, Destination, check
 from backend.alerts.channels.parcel import Parcel
-from backend.alerts.message import Event, Link
+from backend.alerts.delivery import LEASE
+from backend.alerts.message import GOING_ON, Event, Fact, Link
+from backend.alerts.message import OVER as BACK
 from backend.alerts.models import ChannelKind
 from backend.alerts.tests.parcels import ABOUT, CHANNEL, parcel
 from backend.alerts.tests.slack_workspace import CONFIG, CONVERSATION, SIGNING_SECRET, TOKEN, Workspace
 from backend.alerts.tests.standin import limited, loopback
 from backend.alerts.tests.test_notices import message
+from backend.outbound import Answer, Outbound, OutboundError, Reason
 from workers.tests.ports import closed_port
 from workers.tests.servers import response
 
@@ -130,6 +134,41 @@ def test_one_first_message_that_is_gone_keeps_none_from_being_changed(slack: Wor
     assert sent.answer == "ok; its first message could not be changed: message_not_found"
 
 
+def test_a_message_that_was_not_taken_changes_no_first_message(slack: Workspace) -> None:
+    """It is tried again: what the first message says would be known before anybody was told."""
+    thread = begin(slack)
+    slack.calls.clear()
+    slack.faults = {"postMessage": ["internal_error"]}
+    assert slack_app.send(CONFIG, in_thread(parcel(OVER), thread), loopback()).outcome is Outcome.RETRY
+    assert slack.calls == ["postMessage"]
+
+
+def test_a_connection_that_broke_off_is_said_and_ends_the_changes(slack: Workspace) -> None:
+    digest, _ = many(slack, 2)
+    slack.faults = {"update": [b"no HTTP"]}
+    sent = slack_app.send(CONFIG, digest, loopback())
+    assert slack.calls == ["postMessage", "update"]
+    assert sent.answer.startswith("ok; its first message could not be changed: The host's answer was not HTTP")
+
+
+def test_all_calls_of_a_message_are_over_before_its_lease() -> None:
+    whole_s = 3 * slack_app.CALL_S + slack_app.CHANGES_S + slack_app.CALL_S
+    assert whole_s < LEASE.total_seconds()
+
+
+def test_no_call_takes_longer_than_is_reckoned_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    used: list[Outbound] = []
+
+    def post(self: Outbound, *_: object) -> Answer:
+        used.append(self)
+        raise OutboundError(Reason.TIMEOUT)
+
+    monkeypatch.setattr(Outbound, "post", post)
+    for given_s in (60.0, 2.0):
+        slack_app.send(CONFIG, parcel(), loopback(given_s))
+    assert [one.timeout_s for one in used] == [slack_app.CALL_S, 2.0]
+
+
 def test_what_there_was_no_time_for_is_said(slack: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     digest, _ = many(slack, 2)
     monkeypatch.setattr(slack_app, "CHANGES_S", -1.0)
@@ -168,6 +207,11 @@ def test_a_digest_stands_by_itself_and_brings_first_messages_up_to_date(slack: W
     first, digest = slack.firsts()
     assert (sent.begun, digest.text) == (None, "2 alerts at once")
     assert first.text == OVER.title
+
+
+@pytest.mark.parametrize("event", sorted(GOING_ON | BACK))
+def test_whatever_is_said_first_of_an_incident_begins_its_thread(slack: Workspace, event: Event) -> None:
+    assert slack_app.send(CONFIG, parcel(message(event)), loopback()).begun is not None
 
 
 @pytest.mark.parametrize("event", [Event.TEST, Event.WEEKLY, Event.CHANNEL_DISABLED])
@@ -214,6 +258,8 @@ def test_a_form_that_slack_does_not_take_is_said_more_simply_at_once(slack: Work
         (response(b"<html>a login page</html>"), Outcome.RETRY, "<html>a login page</html>"),
         (response(b"[" * 100_000), Outcome.RETRY, "[[["),
         (response(b"[]"), Outcome.RETRY, "[]"),
+        (response(b'{"ok": true}', status="502 Bad Gateway"), Outcome.RETRY, '{"ok": true}'),
+        (response(b'{"ok": "no"}'), Outcome.RETRY, '{"ok": "no"}'),
     ],
 )
 def test_slacks_word_says_what_follows(slack: Workspace, fault: str | bytes, outcome: Outcome, answer: str) -> None:
@@ -232,6 +278,7 @@ def test_slacks_limit_of_calls_is_kept(slack: Workspace) -> None:
 def test_a_whole_message_of_rare_letters_is_read_back(slack: Workspace) -> None:
     """Slack gives each letter back in six bytes, of emoji in twelve: its answer is longer than that of a webhook."""
     rare = message(title="漢" * 140, sentences=("🚦" * 400,) * 4, context=("漢" * 400,) * 2)
+    rare = replace(rare, facts=(Fact(label="漢", value="漢" * 99),) * 6)
     assert slack_app.send(CONFIG, parcel(rare), loopback()).begun is not None
 
 
@@ -242,8 +289,9 @@ def test_no_answer_is_tried_again(settings: Settings) -> None:
     assert TOKEN not in sent.answer
 
 
-def test_an_answer_that_names_no_message_begins_no_thread(slack: Workspace) -> None:
-    slack.faults = {"postMessage": [response(b'{"ok": true, "channel": {"a": 1}, "ts": "now"}')]}
+@pytest.mark.parametrize(("place", "ts"), [({"a": 1}, "1.2"), ("C0123ABCDEF", "now"), ("C0/../x", "1.2"), (None, None)])
+def test_an_answer_that_names_no_message_begins_no_thread(slack: Workspace, place: object, ts: object) -> None:
+    slack.faults = {"postMessage": [response(json.dumps({"ok": True, "channel": place, "ts": ts}).encode())]}
     sent = slack_app.send(CONFIG, parcel(), loopback())
     assert (sent.outcome, sent.begun) == (Outcome.DELIVERED, None)
 

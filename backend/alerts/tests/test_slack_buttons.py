@@ -81,6 +81,7 @@ def test_a_name_is_one_clean_line(user: dict[str, str], who: str) -> None:
         called(actions=[]),
         called(actions=[{"action_id": "open-0", "type": "button"}]),
         called(actions=[{"action_id": "acknowledge", "value": "x"}]),
+        called(actions=[{"action_id": "acknowledge", "value": value_of(CHANNEL, INCIDENT) + ":more"}]),
         called(actions=[{"action_id": "acknowledge", "value": "-" * 36 + ":" + "-" * 36}]),
         called(user=None),
         called(message=None),
