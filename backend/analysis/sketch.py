@@ -31,11 +31,12 @@ def quantile(sketch: Sketch, q: float) -> float | None:
     return None
 
 
-def median(sketch: Sketch) -> tuple[float, float] | None:
+def median(sketch: Sketch, unseen: int = 0) -> tuple[float, float] | None:
     """The median of the values counted, and by how much it may be off, about; None when there are none.
 
     Values lie evenly within their bucket, by their logarithm, as far as anybody knows: where they scatter over many,
-    the median is known better than to a bucket. Of an even number it lies between the two in the middle.
+    the median is known better than to a bucket. Of an even number it lies between the two in the middle. Where others
+    are `unseen`, it may be off by as far as it would move if all of these, at most as many, lay above it or below.
     """
     middle, seen = sum(sketch.values()) / 2, 0
     buckets = sorted(sketch)
@@ -44,10 +45,32 @@ def median(sketch: Sketch) -> tuple[float, float] | None:
         if count and seen + count >= middle:
             end = bucket - 1 + (middle - seen) / count
             begin = _begin_above(buckets[place + 1 :], end) if seen + count == middle else end
-            value = 0.0 if bucket == 0 else GAMMA ** ((begin + end) / 2)
-            return value, RELATIVE_ERROR * value * count / (2 * middle)
+            value = _value_at((begin + end) / 2) if bucket else 0.0
+            return value, RELATIVE_ERROR * value * count / (2 * middle) + _reach(sketch, value, unseen)
         seen += count
     return None
+
+
+def _reach(sketch: Sketch, median: float, unseen: int) -> float:
+    """How far from their median values lie that are as many places off as half of the unseen ones."""
+    middle = sum(sketch.values()) / 2
+    ends = (_value_at(_place(sketch, middle + side * unseen / 2)) for side in (-1, 1)) if unseen else ()
+    return max((abs(end - median) for end in ends), default=0.0)
+
+
+def _place(sketch: Sketch, rank: float) -> float:
+    """Where that many values lie below, in buckets; the last place of all where they are fewer."""
+    seen, buckets = 0, sorted(bucket for bucket, count in sketch.items() if count)
+    for bucket in buckets:
+        if seen + sketch[bucket] >= rank:
+            return bucket - 1 + max(0.0, rank - seen) / sketch[bucket]
+        seen += sketch[bucket]
+    return buckets[-1]
+
+
+def _value_at(place: float) -> float:
+    """Everything in bucket 0 counts as nothing."""
+    return 0.0 if place <= 0 else float(GAMMA**place)
 
 
 def _begin_above(buckets: Sequence[int], end: float) -> float:

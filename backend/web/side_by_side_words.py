@@ -68,6 +68,13 @@ def verdict_of(found: SideBySide, period: str, metric: str) -> Verdict:
             f"Their monitors differ in {listed(found.unlike)}: how far their times differ may come from that as well.",
             level="warn",
         )
+    if found.is_seldom:
+        return _open(
+            "These sites are measured too seldom to tell which is quicker",
+            "A monitor that runs more seldom than each four hours meets its site at the same hours of each day, busy or"
+            " quiet: the figures may be those of the hour. Where all of them run each four hours or more often, it is"
+            " said who is quickest.",
+        )
     if not found.plan.is_judged:
         return _open(
             f"{period} is too short a time to tell surely which is quicker",

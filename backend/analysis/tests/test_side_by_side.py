@@ -134,6 +134,7 @@ def test_fewer_than_five_blocks_of_both_tell_nothing() -> None:
         (90, 60, DAY, 10, 9),
         (365, 60, DAY, 10, 36),
         (1, 60, HOUR, 1, 24),
+        (30, 14_400, DAY, 10, 3),
     ],
 )
 def test_a_time_is_cut_into_blocks_of_whole_days(
@@ -142,6 +143,14 @@ def test_a_time_is_cut_into_blocks_of_whole_days(
     plan = plan_of(days * DAY, interval_s)
     assert (plan.width_s, plan.blocks, plan.per_block) == (width_s, count, per_block)
     assert plan.is_judged == (days >= 7)
+
+
+@pytest.mark.parametrize(("days", "width_s"), [(7, DAY), (30, DAY), (1, DAY)])
+def test_what_is_measured_at_the_same_few_hours_of_each_day_is_not_judged(days: int, width_s: int) -> None:
+    """Once a day, say, by night, while the other site is measured through all busy hours."""
+    plan = plan_of(days * DAY, 4 * HOUR + 1)
+    assert (plan.width_s, plan.blocks, plan.per_block) == (width_s, 1, days)
+    assert not plan.is_judged
 
 
 def test_only_hours_count_in_which_all_were_measured() -> None:

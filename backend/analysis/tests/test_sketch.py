@@ -65,6 +65,29 @@ def test_the_median_of_equal_values_may_be_off_by_one_per_cent() -> None:
     assert abs(read[0] - 1_000) <= read[1] == pytest.approx(10, rel=0.02)
 
 
+@given(values, st.integers(min_value=0, max_value=200), st.booleans())
+def test_a_median_is_off_by_no_more_than_it_says_wherever_the_unseen_values_lie(
+    numbers: list[int], unseen: int, above: bool
+) -> None:
+    unseen = min(unseen, len(numbers) - 1)
+    read = median(sketch_of(numbers), unseen)
+    assert read is not None
+    value, off = read
+    all_values = sorted(numbers + [10**9 if above else 1] * unseen)
+    low, high = all_values[(len(all_values) - 1) // 2], all_values[len(all_values) // 2]
+    assert (value - off) * (1 - 2.1 * RELATIVE_ERROR) <= high
+    assert (value + off) * (1 + 2.1 * RELATIVE_ERROR) >= low
+
+
+def test_few_unseen_values_say_little_of_a_median_and_many_leave_it_open() -> None:
+    numbers = [round(200_000 * NormalDist(1, 0.1).inv_cdf((place + 0.5) / 1_000)) for place in range(1_000)]
+    (none, few, many) = (median(sketch_of(numbers), unseen) or (0, 0) for unseen in (0, 10, 500))
+    assert none[0] == few[0] == many[0] == pytest.approx(200_000, rel=0.001)
+    # Normal quantiles of 505 and of 750 in a thousand.
+    assert few[1] - none[1] == pytest.approx(0.0125 * 20_000, rel=0.05)
+    assert many[1] - none[1] == pytest.approx(0.6745 * 20_000, rel=0.05)
+
+
 def test_nothing_has_no_median_and_what_took_no_time_took_none() -> None:
     assert median({}) is None
     assert median({0: 3}) == (0, 0)

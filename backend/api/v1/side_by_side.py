@@ -79,8 +79,9 @@ class SiteBeside(Out):
 
 class SideBySide(Out):
     """`sites` are in order, the quickest first, those at the end that could not be compared. `quickest` is null where
-    it cannot be told: the range is shorter than a week, too little was measured, the intervals hold zero, or the
-    monitors are equipped differently, as `unlike` says.
+    it cannot be told: the range is shorter than a week, a monitor runs more seldom than each four hours (neither is
+    `judged`), too little was measured, the intervals hold zero, or the monitors are equipped differently, as `unlike`
+    says.
     """
 
     since: datetime

@@ -8,6 +8,7 @@ from functools import cached_property
 from statistics import fmean
 
 from backend.analysis.side_by_side import (
+    SELDOM_S,
     Blocks,
     Difference,
     Plan,
@@ -73,6 +74,11 @@ class SideBySide:
     rivals: tuple[Monitor, ...]
     seen: Mapping[Place, Seen]
     points: Mapping[int, tuple[SeriesPoint, ...]]
+
+    @property
+    def is_seldom(self) -> bool:
+        """Whether one is measured too seldom to be judged, however long the time is."""
+        return any(one.interval_s > SELDOM_S for one in self.sites)
 
     @cached_property
     def unlike(self) -> tuple[str, ...]:

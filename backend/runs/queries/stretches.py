@@ -55,14 +55,16 @@ class Counts:
 
 @dataclass(slots=True)
 class Sums:
-    """Sketches added up, by metric: of all stretches that count, and of the first metric by block and by stretch."""
+    """Sketches added up, by metric: of all stretches that count, and of the first metric by block and by stretch.
+    `failed` are runs by block: of whose time nothing is known."""
 
     whole: list[Counter[int]]
     blocks: dict[int, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    failed: Counter[int] = field(default_factory=Counter)
     medians_us: dict[int, float] = field(default_factory=dict)
 
     def medians_of_blocks(self) -> Blocks:
-        found = {block: median(counts) for block, counts in self.blocks.items()}
+        found = {block: median(counts, self.failed[block]) for block, counts in self.blocks.items()}
         return {
             block: Middle(value_us=one[0], error_us=one[1]) for block, one in sorted(found.items()) if one is not None
         }
@@ -92,9 +94,9 @@ def sums_of(
     """By place: of the stretches that count there, while medians are of all that are comparable. One statement."""
     # Where all runs were disturbed, they are in the sketches all the same.
     rows = stretches.rows().filter(disturbed__lt=F("measured"))
-    columns = ("monitor_id", "region_id", "at", *(f"sketches__{metric}" for metric in metrics))
+    columns = ("monitor_id", "region_id", "at", "failed", *(f"sketches__{metric}" for metric in metrics))
     found: dict[Place, Sums] = defaultdict(lambda: Sums([Counter() for _ in metrics]))
-    for monitor, region, at, *sketches in rows.values_list(*columns).iterator(_AT_ONCE):
+    for monitor, region, at, failed, *sketches in rows.values_list(*columns).iterator(_AT_ONCE):
         number, sums = stretches.number_of(at), found[monitor, region]
         # JSON knows only texts as keys.
         counts = [{int(bucket): count for bucket, count in (one or {}).items()} for one in sketches]
@@ -102,7 +104,9 @@ def sums_of(
         if middle is not None:
             sums.medians_us[number] = middle[0]
         if number in counting.get((monitor, region), ()):
-            sums.blocks[stretches.plan.block_of(number)].update(counts[0])
+            block = stretches.plan.block_of(number)
+            sums.blocks[block].update(counts[0])
+            sums.failed[block] += failed
             for whole, one in zip(sums.whole, counts, strict=True):
                 whole.update(one)
     return found

@@ -1,7 +1,9 @@
 """Sites side by side: the same hours, the same regions, and runs that say something of them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
@@ -11,7 +13,7 @@ from backend.runs.models import Rollup
 from backend.runs.queries import side_by_side as module
 from backend.runs.queries.side_by_side import Asked, SideBySide, side_by_side
 from backend.runs.tests.factories import NOW, Fleet, make_fleet, make_monitors
-from backend.runs.tests.rolled_up import DAY, PARTS, roll_up_hours
+from backend.runs.tests.rolled_up import DAY, PARTS, counts_of, roll_up_hours
 from backend.sites.models import Monitor
 from backend.sites.queries import monitors_of
 
@@ -85,6 +87,47 @@ def test_a_site_that_is_measured_by_night_alone_is_held_against_the_nights_of_th
     assert found.quickest is None
     assert found.behind[found.rivals[1].pk].value_us == pytest.approx(0, abs=500)
     assert [found.seen[one.pk, eu[0].pk].runs for one in pair] == [7 * 12 * 60] * 2
+
+
+@pytest.mark.parametrize("span", ["7d", "30d"])
+def test_a_site_that_fails_in_its_busy_hours_is_not_quicker_for_that(
+    fleet: Fleet, pair: list[Monitor], span: str
+) -> None:
+    """Both take twice as long for ten hours of each day, in which two of five runs of the first fail."""
+    eu = fleet.regions[:1]
+    for monitor, failed in zip(pair, (24, 0), strict=True):
+        busy = 60 - failed
+        roll_up_hours(monitor, eu, lambda day: 200, hours=30, width=DAY)
+        whole = Counter(counts_of(200, 14 * 60)) + Counter(counts_of(400, 10 * busy))
+        sketches, measured = {"ttfb_us": whole}, whole.total()
+        Rollup.objects.filter(monitor=monitor).update(sketches=sketches, measured=measured, failed=10 * failed)
+        roll_up_hours(monitor, eu, lambda hour: 200 if hour % 24 < 14 else None)
+        roll_up_hours(monitor, eu, lambda hour: None if hour % 24 < 14 else 400, runs=busy, failed=failed)
+    found = look(pair, Asked(range=span, metric="ttfb_us"))
+    assert found.rivals[0] == pair[0]
+    assert found.behind[pair[1].pk].value_us > 1_000
+    assert found.quickest is None
+
+
+def test_a_site_that_fails_now_and_then_is_compared_all_the_same(fleet: Fleet, pair: list[Monitor]) -> None:
+    slow, quick = pair
+    measure(slow, fleet.regions, 220, failed=1)
+    measure(quick, fleet.regions, 200, failed=1)
+    assert look(pair).quickest == quick
+
+
+def test_a_site_that_is_measured_once_a_day_is_shown_and_not_judged(fleet: Fleet, pair: list[Monitor]) -> None:
+    """Always at the same hour: as it is in the night, say, beside a site that is measured at all hours."""
+    often, seldom = pair
+    seldom.interval_s = 86_400
+    for monitor, ms in ((often, 300), (seldom, 200)):
+        roll_up_hours(monitor, fleet.regions, partial(swaying, ms), hours=30, width=DAY)
+    for span in ("7d", "30d"):
+        found = look(pair, Asked(range=span, metric="ttfb_us"))
+        assert not found.plan.is_judged
+        assert found.quickest is None
+        assert found.behind == {}
+        assert found.median_us(seldom.pk) == pytest.approx(200_000, rel=0.02)
 
 
 def test_a_site_measured_each_hour_is_no_faster_than_the_same_measured_each_minute(

@@ -87,6 +87,14 @@ def test_a_day_is_shown_and_not_judged(world: World, client: Client) -> None:
     assert "▲" not in text
 
 
+def test_sites_that_are_measured_once_a_day_are_shown_and_not_judged(world: World, client: Client) -> None:
+    shop, rival = make_site(world, "Shop", 320), make_site(world, "Rival", 200)
+    Monitor.objects.filter(site=rival).update(interval_s=86_400)
+    text = words(html(client, shop, rival))
+    assert "These sites are measured too seldom to tell which is quicker" in text
+    assert "▲" not in text
+
+
 def test_monitors_that_ask_otherwise_are_no_comparison_of_sites(world: World, client: Client) -> None:
     shop, rival = make_site(world, "Shop", 320), make_site(world, "Rival", 200)
     Monitor.objects.filter(site=rival).update(profile="3g")
