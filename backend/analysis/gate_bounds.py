@@ -8,7 +8,6 @@ as if the deviation were taken for 1 and 3 parts in a hundred too small. `gate_e
 """
 
 from functools import lru_cache
-from math import expm1, sqrt
 from statistics import NormalDist
 
 import numpy as np
@@ -18,8 +17,6 @@ from backend.analysis.noise import Floats
 _NORMAL = NormalDist()
 # The statistic lives on a grid of this step, from so many deviations below 0 up to the quantile.
 _STEP, _DEEP = 0.02, 9.0
-# With fewer degrees of freedom bounds lie so far away that they say nothing.
-_LEAST_FREEDOM = 2.0
 
 
 @lru_cache(maxsize=256)
@@ -33,17 +30,6 @@ def quantile(alpha: float, looks: int) -> float:
         else:
             high = middle
     return high
-
-
-def students(normal_quantile: float, freedom: float) -> float:
-    """Student's quantile for the same error, with that many degrees of freedom (Wallace, 1959).
-
-    Up to quantiles of 4 it is too large by no more than three per cent from 6 degrees, and twice as large with 2, as
-    which fewer count; too small by no more than a hundredth. What is hardly known errs on the side of doubt.
-    """
-    n = max(freedom, _LEAST_FREEDOM)
-    wider = normal_quantile * (8 * n + 3) / (8 * n + 1)
-    return sqrt(n * expm1(wider * wider / n))
 
 
 def _chance_to_exceed(limit: float, looks: int) -> float:

@@ -6,13 +6,14 @@ from statistics import NormalDist
 
 import numpy as np
 
-from backend.analysis.gate_bounds import quantile, students
+from backend.analysis.gate_bounds import quantile
 from backend.analysis.gate_chance import chance_of
 from backend.analysis.gate_estimate import Estimate, Sides, level_of, shift_of, sides
 from backend.analysis.gate_hours import Already, of_this_hour
 from backend.analysis.gate_metrics import LEAST_CHANGES, OFFSETS, canonical
 from backend.analysis.gate_pairs import difference_of, pairs
 from backend.analysis.gate_types import Comparison, Found, Interval, Plan, RegionChange, Rule, Side, Verdict
+from backend.analysis.students import students
 
 _NORMAL = NormalDist()
 _HABIT = "It was as high at this time the day before."

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from statistics import NormalDist, fmean, stdev
 from typing import TypeVar
 
-from backend.analysis.gate_bounds import students
 from backend.analysis.settings import DAY_S, HOUR_S
+from backend.analysis.students import students
 
 Key = TypeVar("Key", bound=Hashable)
 

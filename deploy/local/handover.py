@@ -39,6 +39,7 @@ _OPTIONS = {
     "--netlog": Use.WRITTEN,
     "--screenshot": Use.WRITTEN,
     "--markdown": Use.WRITTEN,
+    "--junit": Use.WRITTEN,
     "--filmstrip": Use.FOLDER,
 }
 # These commands are given one file without an option before it; the values of other options are none.

@@ -5,9 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from backend.analysis.gate_bounds import quantile, students
+from backend.analysis.gate_bounds import quantile
 from backend.analysis.gate_estimate import LOSS
 from backend.analysis.gate_types import MAX_LOOKS
+from backend.analysis.students import students
 
 
 @pytest.mark.parametrize(("looks", "published"), [(1, 1.645), (2, 1.875), (3, 1.992), (4, 2.067)])

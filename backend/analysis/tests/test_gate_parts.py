@@ -6,10 +6,10 @@ from dataclasses import replace
 import pytest
 
 from backend.analysis.gate import judge
-from backend.analysis.gate_bounds import students
 from backend.analysis.gate_case import Quantiles, case_of, found_of, verdict_of
 from backend.analysis.gate_hours import Already
 from backend.analysis.gate_types import Comparison, Found, Judged, Plan, Rule, Verdict
+from backend.analysis.students import students
 from backend.analysis.tests.test_gate import PLAN, REGIONS, TEN, compare, evenly, judged
 
 WARNS = Rule(metric="ttfb_ms", max_change_pct=10, decides=False)

@@ -62,7 +62,7 @@ def test_files_are_those_of_the_callers_folder(words: list[str], expected: list[
 
 
 def test_every_option_that_names_a_file_or_a_folder_is_known(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("probe", "page", "netlog", "cdp", "import", "compare", "gate", "doctor"):
+    for command in ("probe", "page", "without", "netlog", "cdp", "import", "compare", "gate", "doctor"):
         with pytest.raises(SystemExit):
             parse([command, "--help"])
     named = set(re.findall(r"(--[a-z-]+) (?:FILE|DIR)\b", capsys.readouterr().out))
