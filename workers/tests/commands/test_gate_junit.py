@@ -87,9 +87,24 @@ def test_a_case_is_marked_by_what_its_rule_came_to(verdict: str, level: str, cod
     assert name == "probe ttfb<=+10%,5ms" + (" (warning)" if level == "warn" else "")
 
 
+def marked(gate: dict[str, Any]) -> list[str | None]:
+    """What is said of cases that did not pass."""
+    return [case[0].get("message") for case in suite_of(junit_of(gate)).iter("testcase") if len(case)]
+
+
+def test_what_is_said_of_all_of_it_stands_above_the_notes() -> None:
+    out = suite_of(junit_of(answer(0, rule(), summary="All is well.", warnings=["Few runs."]))).findtext("system-out")
+    assert (out or "").startswith("All is well.\nnote: Few runs.\n")
+
+
+def test_what_was_never_begun_took_no_time() -> None:
+    assert suite_of(junit_of_no_gate("shop", "No service.")).get("time") == "0"
+
+
 def test_what_ended_the_gate_is_a_case_where_no_rule_says_it() -> None:
     """Undecided rules fail a gate that is told to, and a gate that was cancelled could not be measured."""
     assert marks_of(junit_of(answer(1, rule(OPEN))))[1:] == [("verdict", "failure")]
+    assert "Too few runs." in marked(answer(1, rule(OPEN), summary="Too few runs."))
     cancelled = answer(4, rule(OPEN), summary="") | {"status": "cancelled"}
     assert marks_of(junit_of(cancelled))[1:] == [("verdict", "error")]
     assert "The gate is cancelled." in junit_of(cancelled)

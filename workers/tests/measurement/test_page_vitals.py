@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workers.measurement.compute.devtools.vitals import (
+    MAX_NAME_CHARS,
     MAX_TOLD,
     Milestones,
     layout_shift_score,
@@ -191,6 +192,21 @@ def test_instants_of_a_document_that_came_later_count_from_the_first_navigation(
     text = json.dumps(["timing", 1_300.0, {"kind": "mark", "name": "hero", "at": 10}])
     (told,) = vitals_of(parse_reports([text]), Milestones(zero_wall_s=1.0)).user_timings or ()
     assert told.at_us == 310_000
+
+
+def test_what_a_document_that_was_replaced_measured_is_not_told() -> None:
+    texts = [
+        json.dumps(["timing", origin_ms, {"kind": "mark", "name": name, "at": 10}])
+        for origin_ms, name in ((1_000.0, "splash"), (1_300.0, "hero"))
+    ]
+    told = vitals_of(parse_reports(texts), Milestones(zero_wall_s=1.0)).user_timings or ()
+    assert [(one.name, one.at_us) for one in told] == [("hero", 310_000)]
+
+
+def test_a_stretch_may_be_empty_and_a_name_is_cut() -> None:
+    told = timings({"kind": "measure", "name": "x" * 150, "at": 1, "length": 0})
+    (one,) = vitals_of(parse_reports(told), Milestones()).user_timings or ()
+    assert (one.name, one.duration_us) == ("x" * MAX_NAME_CHARS, 0)
 
 
 @pytest.mark.parametrize(

@@ -126,12 +126,13 @@ def test_processor_time_is_counted_until_the_page_was_at_rest() -> None:
         ("x" * (MAX_NAME_CHARS - 7) + "abcdefg", "x" * (MAX_NAME_CHARS - 7) + "(redacted)"),
         ("x" * (MAX_NAME_CHARS - 1) + "a", "x" * (MAX_NAME_CHARS - 1) + "(redacted)"),
         ("y" * MAX_NAME_CHARS, "(redacted)"),
+        ("z" * 40 + "x" * (MAX_NAME_CHARS - 47) + "abcdefg", "(redacted)" + "x" * (MAX_NAME_CHARS - 47) + "(redacted)"),
         ("token abcdefg", "token abcdefg"),
         ("", ""),
     ],
 )
 def test_no_name_that_was_cut_ends_with_the_beginning_of_a_secret(name: str, told: str) -> None:
-    secrets = frozenset({"abcdefgh", "y" * (3 * MAX_NAME_CHARS)})
+    secrets = frozenset({"abcdefgh", "z" * 40, "y" * (3 * MAX_NAME_CHARS)})
     timing = UserTiming(kind=TimingKind.MARK, name=name, at_us=1)
     page = PageMeasurement(
         waterfall=Waterfall(requests=(), connections=()), vitals=Vitals(user_timings=(timing, timing))
