@@ -108,16 +108,18 @@ def plan_of(span_s: int, longest_interval_s: int) -> Plan:
 
 def is_enough(runs: int, plan: Plan, interval_s: int) -> bool:
     """Whether a stretch says how a site was in it: at least half of what was due was measured."""
-    return runs > 0 and 2 * runs * interval_s >= plan.width_s
+    return 2 * runs * interval_s >= plan.width_s
 
 
 def held_together(measured: Mapping[Key, Collection[int]], plan: Plan) -> tuple[frozenset[Key], frozenset[int]]:
     """Which of some sites can be compared from a region, by the stretches in which each was measured enough, and the
-    stretches that count: those of all of them."""
+    stretches that count: those of all of them. There are none of either where these are too few."""
     least = min(plan.blocks, LEAST_BLOCKS)
     able = frozenset(key for key, own in measured.items() if len(plan.full(own)) >= least)
     common = frozenset.intersection(*(frozenset(measured[key]) for key in able)) if able else frozenset()
     blocks = plan.full(common)
+    if len(blocks) < least:
+        return frozenset(), frozenset()
     return able, frozenset(stretch for stretch in common if plan.block_of(stretch) in blocks)
 
 

@@ -118,6 +118,20 @@ def test_what_would_have_been_seen_is_more_than_the_interval_is_wide() -> None:
     assert one.least_us > one.high_us - one.value_us > 0
 
 
+def test_the_interval_is_that_of_a_trimmed_mean() -> None:
+    """Without the outermost ones -2 to 2 are left; the winsorised deviation of the seven is the root of three."""
+    one = differences(blocks(*[0] * 7), {"b": blocks(-3, 2, 1, -2, 30, -1, 0)})["b"]
+    assert one.value_us == 0
+    # Student's quantile of 0.975 with four degrees of freedom.
+    assert one.high_us == -one.low_us == pytest.approx(2.776 * 1.25 * 3**0.5 * 7**0.5 / 5, rel=0.03)
+
+
+def test_sites_that_never_take_any_time_cannot_be_told_apart() -> None:
+    """As of pages whose main thread is never blocked."""
+    one = differences(blocks(*[0] * 7), {"b": blocks(*[0] * 7)})["b"]
+    assert (one.value_us, one.is_slower, one.is_faster) == (0, False, False)
+
+
 def test_fewer_than_five_blocks_of_both_tell_nothing() -> None:
     four = {place: middle for place, middle in blocks(*[9] * 7).items() if place < 4}
     assert differences(blocks(*[1] * 7), {"b": four}) == {}
@@ -145,11 +159,16 @@ def test_a_time_is_cut_into_blocks_of_whole_days(
     assert plan.is_judged == (days >= 7)
 
 
-@pytest.mark.parametrize(("days", "width_s"), [(7, DAY), (30, DAY), (1, DAY)])
-def test_what_is_measured_at_the_same_few_hours_of_each_day_is_not_judged(days: int, width_s: int) -> None:
+def test_hours_of_a_site_that_is_measured_each_two_are_a_day() -> None:
+    plan = plan_of(3 * HOUR, 2 * HOUR)
+    assert (plan.width_s, plan.blocks, plan.per_block) == (DAY, 1, 1)
+
+
+@pytest.mark.parametrize("days", [1, 7, 30])
+def test_what_is_measured_at_the_same_few_hours_of_each_day_is_not_judged(days: int) -> None:
     """Once a day, say, by night, while the other site is measured through all busy hours."""
     plan = plan_of(days * DAY, 4 * HOUR + 1)
-    assert (plan.width_s, plan.blocks, plan.per_block) == (width_s, 1, days)
+    assert (plan.width_s, plan.blocks, plan.per_block) == (DAY, 1, days)
     assert not plan.is_judged
 
 
@@ -165,6 +184,15 @@ def test_only_hours_count_in_which_all_were_measured() -> None:
 def test_a_site_that_was_measured_too_little_spoils_nothing_for_the_others() -> None:
     able, common = held_together({"a": range(168), "b": range(168), "new": range(4 * 24 + 11)}, WEEK)
     assert (able, common) == (frozenset("ab"), frozenset(range(168)))
+
+
+def test_sites_that_were_hardly_measured_on_the_same_days_are_not_held_together() -> None:
+    """Each has five days of seven, and three in common: of other regions that have all of them more can be said."""
+    assert held_together({"a": range(120), "b": range(48, 168)}, WEEK) == (frozenset(), frozenset())
+    five = range(120)
+    assert held_together({"a": five, "b": five}, WEEK) == (frozenset("ab"), frozenset(five))
+    assert held_together({"a": range(12), "b": range(12)}, plan_of(DAY, 60)) == (frozenset("ab"), frozenset(range(12)))
+    assert held_together({"a": range(144), "b": range(24, 168)}, WEEK) == (frozenset("ab"), frozenset(range(24, 144)))
 
 
 def test_what_lies_beyond_the_last_block_counts_for_nothing() -> None:

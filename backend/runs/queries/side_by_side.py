@@ -187,7 +187,7 @@ def _counting(
     for region in regions:
         own = {one.pk: _enough(one, counted.get((one.pk, region.pk), {}), plan) for one in monitors}
         able, common = held_together(own, plan)
-        is_held = len(able) > 1 and bool(common)
+        is_held = len(able) > 1
         for pk, mine in own.items():
             is_compared = is_held and pk in able
             found[pk, region.pk] = _Counting(stretches=common if is_compared else mine, is_compared=is_compared)

@@ -36,6 +36,10 @@ def swaying(median_ms: float, hour: int) -> float:
     return median_ms * (1 + 0.02 * ((hour * 7) % 5 - 2) / 2)
 
 
+def on_days(median_ms: float, days: range, hour: int) -> float | None:
+    return median_ms if hour // 24 in days else None
+
+
 def measure(
     monitor: Monitor, regions: Sequence[Region], median_ms: float, *, hours: int = 168, failed: int = 0
 ) -> None:
@@ -107,6 +111,21 @@ def test_a_site_that_fails_in_its_busy_hours_is_not_quicker_for_that(
     assert found.rivals[0] == pair[0]
     assert found.behind[pair[1].pk].value_us > 1_000
     assert found.quickest is None
+
+
+def test_a_region_of_which_too_little_is_known_leaves_the_verdict_to_the_others(
+    fleet: Fleet, pair: list[Monitor]
+) -> None:
+    """From there each was measured on five days, but on three days both."""
+    slow, quick = pair
+    eu, us = fleet.regions
+    for monitor, ms, days in ((slow, 320, range(5)), (quick, 200, range(2, 7))):
+        measure(monitor, [eu], ms)
+        roll_up_hours(monitor, [us], partial(on_days, ms, days))
+    found = look(pair)
+    assert found.compared == (eu,)
+    assert found.quickest == quick
+    assert not found.seen[quick.pk, us.pk].is_compared
 
 
 def test_a_site_that_fails_now_and_then_is_compared_all_the_same(fleet: Fleet, pair: list[Monitor]) -> None:
