@@ -153,6 +153,26 @@ def test_a_page_that_cannot_be_loaded_without_a_host_breaks_and_says_why() -> No
     assert cost_of(HOSTS, [pair(sample(), DISTURBED) for _ in range(3)]).verdict is Verdict.INCONCLUSIVE
 
 
+def test_a_page_that_is_tested_for_being_a_visitors_without_a_host_is_not_broken() -> None:
+    challenged = Load(left_out=LeftOut.CHALLENGED, failure=failure(FailureKind.PAGE_CHALLENGE))
+    cost = cost_of(HOSTS, [pair(sample(), challenged)] * 4)
+    assert cost.verdict is Verdict.INCONCLUSIVE
+    assert cost.left_out == {LeftOut.CHALLENGED: 4}
+
+
+def test_the_last_failure_says_why_there_is_no_verdict() -> None:
+    first, last = (
+        Load(left_out=LeftOut.FAILED, failure=failure(kind))
+        for kind in (FailureKind.DNS_NOT_FOUND, FailureKind.CONNECT_REFUSED)
+    )
+    assert cost_of(HOSTS, [pair(first, FAILED), pair(last, Load())]).failure == last.failure
+
+
+def test_a_largest_paint_that_one_kind_of_loads_lacks_is_no_other_element() -> None:
+    lost = [pair(sample(), without({Metric.LCP: None}, largest=None)) for _ in range(4)]
+    assert "other_largest_paint" not in ids(cost_of(HOSTS, lost))
+
+
 def test_a_page_that_asks_its_own_domain_for_less_than_half_is_another_page() -> None:
     halved, fewer = ([pair(sample(), without(own_requests=own)) for _ in range(8)] for own in (10, 9))
     assert cost_of(HOSTS, halved).verdict is not Verdict.BREAKS

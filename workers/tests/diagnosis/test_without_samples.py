@@ -113,4 +113,8 @@ def test_a_load_is_left_out_that_failed_was_tested_was_disturbed_or_missed_its_p
         load = load_of(outcome, HOSTS)
         assert (load.left_out, load.sample) == (reason, None)
         assert (load.failure is not None) is isinstance(outcome, Failed)
-    assert load_of(Measured(measurement=replace(good, profile_verified=True)), HOSTS).sample == sample_of(good, HOSTS)
+    # Of the network as it is nothing was promised.
+    for kept in (True, None):
+        assert load_of(Measured(measurement=replace(good, profile_verified=kept)), HOSTS).sample == sample_of(
+            good, HOSTS
+        )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from workers.diagnosis.pair.signed_rank import PairedDifferences
 from workers.diagnosis.without.samples import TIMES, Metric
 from workers.diagnosis.without.verdict import MIN_PAIRS, Verdict, different, judge
 from workers.tests.diagnosis.load_pairs import USUAL, compared
@@ -71,6 +72,14 @@ def test_there_is_no_difference_where_the_interval_lies_within_three_percent() -
     assert told.seeable is not None
     assert told.high is not None
     assert told.seeable >= told.high > told.margin
+
+
+def test_what_could_have_been_seen_is_half_of_the_interval_that_a_claim_needs() -> None:
+    apart = [place * 100_000 for place in (-9, -7, -5, -3, -1, 1, 3, 5, 7, 9)]
+    told = judge(compared(Metric.LCP, apart))[Metric.LCP]
+    sure = PairedDifferences(apart).interval(1 - 0.05 / len(TIMES))
+    assert sure is not None
+    assert told.seeable == (sure[1] - sure[0]) / 2 == sure[1] > 300_000
 
 
 def test_a_page_that_is_never_blocked_is_blocked_no_less_without() -> None:
