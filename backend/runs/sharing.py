@@ -4,10 +4,8 @@ A link is a random number and a signature with the service's own key: nothing th
 """
 
 from datetime import datetime, timedelta
-from uuid import UUID
 
 from django.conf import settings
-from django.core.signing import BadSignature, Signer
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -17,7 +15,9 @@ from backend.accounts.models import Organisation, User
 from backend.accounts.room import hold
 from backend.runs.models import SharedRun
 from backend.runs.queries import RunDetail, run_detail
+from backend.signed_links import link_to, public_id_in
 
+_SALT = "backend.runs.sharing"
 SHARED_FOR = timedelta(days=30)
 MAX_SHARED = 1_000
 
@@ -60,7 +60,7 @@ def sharing_of(detail: RunDetail) -> SharedRun | None:
 
 def link_of(shared: SharedRun) -> str:
     """What the address of a shared run holds."""
-    return _signer().sign(shared.public_id.hex)
+    return link_to(shared.public_id, salt=_SALT)
 
 
 def address_of(shared: SharedRun) -> str:
@@ -72,9 +72,8 @@ def shared_detail(link: str) -> RunDetail | None:
     """The run that a link shows; None for one that was never made, has expired or was taken back, and where the run is
     no longer kept. Six statements, none for what no key of ours has signed.
     """
-    try:
-        public_id = UUID(hex=_signer().unsign(link))
-    except (BadSignature, ValueError):
+    public_id = public_id_in(link, salt=_SALT)
+    if public_id is None:
         return None
     found = SharedRun.objects.filter(public_id=public_id, expires_at__gt=timezone.now())
     shared = found.select_related("organisation").first()
@@ -86,11 +85,6 @@ def forget_links(*, before: datetime, limit: int) -> int:
     expired = SharedRun.objects.filter(expires_at__lt=before).values("pk")[:limit]
     deleted, _ = SharedRun.objects.filter(pk__in=expired).delete()
     return deleted
-
-
-def _signer() -> Signer:
-    """Made when it is asked for: without a key the service says so at its start, which the import comes before."""
-    return Signer(salt="backend.runs.sharing", sep=".")
 
 
 def _record(action: str, shared: SharedRun, detail: RunDetail, actor: User | None) -> None:

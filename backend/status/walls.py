@@ -5,10 +5,8 @@ stored opens anything. It is kept until it expires or is taken back, and shows n
 """
 
 from datetime import timedelta
-from uuid import UUID
 
 from django.conf import settings
-from django.core.signing import BadSignature, Signer
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -16,8 +14,10 @@ from django.utils import timezone
 from backend.accounts.audit import record
 from backend.accounts.models import Organisation, User
 from backend.accounts.room import hold
+from backend.signed_links import link_to, public_id_in
 from backend.status.models import Wall
 
+_SALT = "backend.status.walls"
 # A screen hangs for long, and is forgotten longer.
 SHOWN_FOR = timedelta(days=180)
 
@@ -53,7 +53,7 @@ def wall_of(organisation: Organisation) -> Wall | None:
 
 def link_of(wall: Wall) -> str:
     """What its address holds."""
-    return _signer().sign(wall.public_id.hex)
+    return link_to(wall.public_id, salt=_SALT)
 
 
 def address_of(wall: Wall) -> str:
@@ -65,15 +65,9 @@ def organisation_of(link: str) -> Organisation | None:
     """Whose wall a link shows; None for one that was never made, has expired or was taken back. One statement, none for
     what no key of ours has signed.
     """
-    try:
-        public_id = UUID(hex=_signer().unsign(link))
-    except (BadSignature, ValueError):
+    public_id = public_id_in(link, salt=_SALT)
+    if public_id is None:
         return None
     found = Wall.objects.filter(public_id=public_id, expires_at__gt=timezone.now())
     wall = found.select_related("organisation").first()
     return None if wall is None else wall.organisation
-
-
-def _signer() -> Signer:
-    """Made when it is asked for: without a key the service says so at its start, which the import comes before."""
-    return Signer(salt="backend.status.walls", sep=".")
