@@ -3,7 +3,7 @@
 import asyncio
 import functools
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,12 +13,13 @@ from playwright.async_api import BrowserContext, CDPSession, Error, Page
 
 from workers.browser.asking import WORLD, Ask, evaluate
 from workers.browser.context import introduce
-from workers.browser.faults import BrowserError
+from workers.browser.faults import ENDED, BrowserError
 from workers.browser.hearing import hear
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.own_headers import WARNING as HEADERS_WARNING
 from workers.browser.own_headers import OwnHeaders, own_headers
 from workers.browser.picture import picture_of
+from workers.browser.pulse import is_lost
 from workers.browser.recorder import BINDING, EVENTS, Recorder
 from workers.browser.settings import BrowserSettings
 from workers.browser.stock import Stock, take_stock
@@ -92,7 +93,7 @@ class PageLoad:
         self._sound = True
         self._patience_s = _PATIENCE_S
         self._warnings: list[str] = []
-        self._closing: set[asyncio.Future[None]] = set()
+        self._aside: set[asyncio.Future[None]] = set()
 
     async def run(self, request: RunRequest) -> Loaded:
         """Loads the page. Raises BrowserError or playwright's Error when the browser is lost."""
@@ -117,7 +118,7 @@ class PageLoad:
             hear(cdp, name, functools.partial(recorder.take, name))
         await asyncio.sleep(_SETTLING_S)
         bare = PageCapture(url=request.url, main_frame=main_frame, events=(), started_at=datetime.now(UTC))
-        async with Watch(cdp, self._pid) as watch:
+        async with Watch(cdp, self._pid, lambda: self._do_aside(self._look_for_browser(recorder))) as watch:
             arrived = replace(await self._navigate(cdp, recorder, request, bare), told_us=_now_us())
         events = recorder.close()
         if recorder.cut_short and not recorder.crashed:
@@ -193,7 +194,7 @@ class PageLoad:
         while True:
             recorder.changed.clear()
             if recorder.lost:
-                raise BrowserError("the browser ended in the middle of the run")
+                raise BrowserError(ENDED)
             now_s = self._loop.time()
             if (broken := self._broken_off(recorder, navigation, bare)) is not None:
                 return broken
@@ -277,9 +278,17 @@ class PageLoad:
         return None
 
     def _refuse(self, popup: Page) -> None:
-        closing = asyncio.ensure_future(_close(popup))
-        self._closing.add(closing)
-        closing.add_done_callback(self._closing.discard)
+        self._do_aside(_close(popup))
+
+    async def _look_for_browser(self, recorder: Recorder) -> None:
+        """Why a page is gone: a driver that has ended says nothing, and the page would be waited for all its time."""
+        if self._browser is not None and await is_lost(self._browser):
+            recorder.lose(self._browser)
+
+    def _do_aside(self, work: Coroutine[Any, Any, None]) -> None:
+        doing = asyncio.ensure_future(work)
+        self._aside.add(doing)
+        doing.add_done_callback(self._aside.discard)
 
     def _asking(self, cdp: CDPSession) -> Ask:
         return lambda method, params: self._patiently(cdp.send(method, params))

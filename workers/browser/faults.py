@@ -1,5 +1,7 @@
 """What can go wrong with the browser itself, as opposed to the page in it."""
 
+ENDED = "the browser ended in the middle of the run"
+
 
 class BrowserError(Exception):
     """The browser could not be started or was lost; the text says how and, where somebody can act, what to do."""

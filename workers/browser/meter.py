@@ -7,6 +7,7 @@ there is something to do, less often while there is not: each sample costs a mil
 import asyncio
 import contextlib
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 from playwright.async_api import CDPSession, Error
@@ -26,11 +27,15 @@ _EVENTS = ("Network.responseReceived", "Network.dataReceived", "Network.loadingF
 
 
 class Meter:
-    """One page's samples, from `start` to `finish`. `clock` is None where processor time cannot be told."""
+    """One page's samples, from `start` to `finish`. `clock` is None where processor time cannot be told.
 
-    def __init__(self, cdp: CDPSession, clock: ProcessClock | None) -> None:
+    `gone` is called once if the page, or all that leads to it, has gone in between.
+    """
+
+    def __init__(self, cdp: CDPSession, clock: ProcessClock | None, gone: Callable[[], None]) -> None:
         self._cdp = cdp
         self._clock = clock
+        self._gone = gone
         self.samples: list[ThreadSample] = []
         self.received: defaultdict[int, int] = defaultdict(int)
         self._open: dict[str, int] = {}
@@ -61,7 +66,7 @@ class Meter:
             try:
                 await self._sample()
             except Error:
-                # The page has gone.
+                self._gone()
                 return
 
     async def _sample(self) -> None:

@@ -20,12 +20,13 @@ from workers.browser.canary import examine
 from workers.browser.capture import PageLoad, Tell
 from workers.browser.chromium import Chromium, flags, unwanted_flags
 from workers.browser.context import context_options, cookies_of
-from workers.browser.faults import BrowserError, CanaryError
+from workers.browser.faults import ENDED, BrowserError, CanaryError
 from workers.browser.launch import Launch, switches
 from workers.browser.loopback_page import LoopbackPage
 from workers.browser.netlog_tail import NetlogTail
+from workers.browser.pulse import is_lost
 from workers.browser.settings import BrowserSettings
-from workers.browser.steps import Carried, carry_out
+from workers.browser.steps import Carried, StepError, carry_out
 from workers.browser.views import Load, may_repeat
 from workers.browser.workspace import Workspace
 from workers.measurement.messages import RunRequest
@@ -248,8 +249,8 @@ class Session:
             for page in context.pages:
                 await page.close()
             load = replace(load, repeat=await self._page(context, tell).run(request))
-        if not browser.is_connected():
-            raise BrowserError("the browser ended in the middle of the run")
+        if not browser.is_connected() or (not load.sound and await is_lost(browser)):
+            raise BrowserError(ENDED)
         return load
 
     async def _open(self, request: RunRequest, carried: Carried | None) -> BrowserContext:
@@ -268,6 +269,10 @@ class Session:
         context = await browser.new_context(**context_options(request, browser.version))
         try:
             return await carry_out(context, request, self.tail, self._settings)
+        except StepError:
+            if await is_lost(browser):
+                raise BrowserError(ENDED) from None
+            raise
         finally:
             await self._end(context)
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Callable
 
 from playwright.async_api import CDPSession
 
@@ -15,13 +16,13 @@ from workers.measurement.captures_sight import SightCapture
 class Watch:
     """One page's, as a context: from before its navigation to the end of its load; then `sight` is what was seen.
 
-    `pid` is the browser's, None when not known. Raises playwright's Error at the beginning when the page is gone; the
-    end never raises, and waits for less than a second.
+    `pid` is the browser's, None when not known; `gone` is called if the page goes in between. Raises playwright's Error
+    at the beginning when the page is gone; the end never raises, and waits for less than a second.
     """
 
-    def __init__(self, cdp: CDPSession, pid: int | None) -> None:
+    def __init__(self, cdp: CDPSession, pid: int | None, gone: Callable[[], None]) -> None:
         self._film = Film(cdp, time.time)
-        self._meter = Meter(cdp, None if pid is None else ProcessClock(pid))
+        self._meter = Meter(cdp, None if pid is None else ProcessClock(pid), gone)
         self._console = Console(cdp)
         self.sight: SightCapture | None = None
 

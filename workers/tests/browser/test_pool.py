@@ -5,7 +5,9 @@ import os
 import socket
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from workers.browser.workspace import Workspace, sweep
 from workers.measurement.addresses import parse_networks
 from workers.measurement.failure import Blame, FailureKind
 from workers.measurement.messages import ProgressStage
+from workers.measurement.page_options import PageOptions, Visit, WaitFor
 from workers.tests.browser import processes
 from workers.tests.browser.conftest import Load, browser_settings, failed, measured, page_request
 from workers.tests.browser.sites import Site
@@ -125,21 +128,45 @@ def test_a_driver_that_dies_before_it_has_tidied_leaves_no_file(ca_file: Path, s
     assert list(temporary.iterdir()) == []
 
 
+@pytest.mark.parametrize("when", [ProgressStage.CONNECTING, ProgressStage.LOADING])
 def test_a_driver_that_dies_is_told_of_by_the_run_and_by_no_exception_that_nobody_took(
-    ca_file: Path, site: Site, caplog: pytest.LogCaptureFixture
+    ca_file: Path, site: Site, caplog: pytest.LogCaptureFixture, when: ProgressStage
 ) -> None:
-    url = site.page("/", "<p>page</p>")
+    url = site.page("/", "<img src=/hangs>")
     before = set(processes.descendants())
 
     def kill(stage: ProgressStage, _known: object) -> None:
-        if stage is ProgressStage.CONNECTING:
+        if stage is when:
             processes.kill(set(processes.descendants()) - before)
 
     with BrowserPool(browser_settings(ca_file)) as pool:
-        assert failed(pool.load(page_request(url), kill)).failure.kind is FailureKind.BROWSER_FAILED
+        began_s = time.monotonic()
+        assert (
+            failed(pool.load(page_request(url, timeout_us=120_000_000), kill)).failure.kind
+            is FailureKind.BROWSER_FAILED
+        )
+        # Nobody waits for a page that can say nothing any more.
+        assert time.monotonic() - began_s < 100
     # A future says that nobody took its exception when it is thrown away.
     gc.collect()
     assert [record.message for record in caplog.records if record.name == "asyncio"] == []
+
+
+def test_a_browser_and_driver_that_die_in_the_middle_of_steps_are_no_fault_of_a_step(ca_file: Path, site: Site) -> None:
+    url = site.page("/", "<p>page</p>")
+    before = set(processes.descendants())
+    steps = (Visit(url=url), WaitFor(selector="#never"))
+
+    def kill() -> None:
+        wait_for(lambda: bool(site.seen("/")), "the first step")
+        processes.kill(set(processes.descendants()) - before)
+
+    with BrowserPool(browser_settings(ca_file)) as pool, ThreadPoolExecutor(1) as aside:
+        killing = aside.submit(kill)
+        outcome = failed(pool.load(page_request(url, page=PageOptions(steps=steps))))
+        killing.result()
+    assert outcome.failure.kind is FailureKind.BROWSER_FAILED
+    assert outcome.failure.blame is Blame.MONITOR
 
 
 def test_two_browsers_load_two_pages_at_once(ca_file: Path, site: Site) -> None:
