@@ -64,7 +64,7 @@ def cost(pool: BrowserPool, url: str, pairs: int, *hosts: str, **options: Any) -
 
 @undisturbed
 def test_what_a_blocking_script_costs_is_how_long_it_takes(pool: BrowserPool, site: SlowSite) -> None:
-    found = cost(pool, site.url("/blocked"), 10)
+    found = cost(pool, site.url("/blocked"), 8)
     assert found.verdict is Verdict.SOONER, found.sentence
     assert found.sentence.startswith("Without other.localhost the largest paint comes 3")
     for metric in (Metric.LCP, Metric.FCP, Metric.START_RENDER, Metric.SPEED_INDEX, Metric.FULLY_LOADED):
@@ -78,7 +78,7 @@ def test_what_a_blocking_script_costs_is_how_long_it_takes(pool: BrowserPool, si
 
 @undisturbed
 def test_what_a_host_brings_goes_with_it(pool: BrowserPool, site: SlowSite) -> None:
-    found = cost(pool, site.url("/bringing"), 8)
+    found = cost(pool, site.url("/bringing"), 3)
     assert found.gone == ("127.0.0.1", THIRD)
     assert found.metrics[Metric.REQUESTS].estimate == -3
     assert -180_000 < found.metrics[Metric.LCP].estimate < -100_000
@@ -87,13 +87,11 @@ def test_what_a_host_brings_goes_with_it(pool: BrowserPool, site: SlowSite) -> N
 
 @undisturbed
 def test_a_script_that_nothing_waits_for_costs_no_paint(pool: BrowserPool, site: SlowSite) -> None:
-    found = cost(pool, site.url("/free"), 8)
-    assert found.pairs >= 8, found.warnings
-    assert not {Metric.LCP, Metric.FCP, Metric.TBT} & {
-        metric for metric, one in found.metrics.items() if one.verdict in DIFFERENT
-    }
-    assert abs(found.metrics[Metric.FCP].estimate) < 40_000
-    assert found.metrics[Metric.REQUESTS].verdict is Verdict.LESS
+    found = cost(pool, site.url("/free"), 3)
+    assert found.pairs == 3, found.warnings
+    for metric in (Metric.LCP, Metric.FCP, Metric.TBT):
+        assert abs(found.metrics[metric].estimate) < 40_000, metric
+    assert found.metrics[Metric.REQUESTS].estimate == -1
 
 
 @undisturbed
@@ -112,6 +110,6 @@ def test_another_largest_paint_without_a_host_is_told(pool: BrowserPool, site: S
 
 
 def test_a_host_that_the_page_does_not_ask_has_no_verdict(pool: BrowserPool, site: SlowSite) -> None:
-    found = cost(pool, site.url("/free"), 8, THIRD)
+    found = cost(pool, site.url("/free"), 3, THIRD)
     assert (found.verdict, found.pairs) == (Verdict.NOT_ASKED, 0)
     assert found.sentence.startswith(f"The page asked nothing of {THIRD}: there is no verdict. It asked localhost")
