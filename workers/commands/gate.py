@@ -24,6 +24,10 @@ _GRACE_S = 60.0
 _DEFAULT_RULE = "ttfb<=+10%"
 
 
+class _TooLateError(UnreachableError):
+    """The service answers, and its time is over without a verdict."""
+
+
 def run(arguments: argparse.Namespace) -> int:
     """Asks, waits, tells, and gives the exit code. Raises UsageError."""
     body = _question(arguments)
@@ -88,10 +92,13 @@ def _carry_out(api: Api, body: Mapping[str, object], arguments: argparse.Namespa
         return gate
     try:
         return _await(api, gate, deadline=time.monotonic() + arguments.timeout + _GRACE_S)
-    except (KeyboardInterrupt, SystemExit):
+    except (KeyboardInterrupt, SystemExit, _TooLateError):
         # Pipelines end what they give up by either signal.
         _cancel(api, gate)
         raise
+    except RefusedError as error:
+        # What was asked was right: it has begun.
+        raise UnreachableError(str(error)) from error
 
 
 def _await(api: Api, gate: dict[str, Any], *, deadline: float) -> dict[str, Any]:
@@ -100,7 +107,7 @@ def _await(api: Api, gate: dict[str, Any], *, deadline: float) -> dict[str, Any]
         if (sentence := _progress(gate)) != told:
             _say(told := sentence)
         if time.monotonic() > deadline:
-            raise UnreachableError(f"the service has not ended gate {gate['id']} in time; is its judge running?")
+            raise _TooLateError(f"the service has not ended gate {gate['id']} in time; is its judge running?")
         asked_at = time.monotonic()
         gate = api.get(f"gates/{gate['id']}", wait_s=_WAIT_S)
         # Who asks too often is not made to wait by the service, and waits here.

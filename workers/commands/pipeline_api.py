@@ -9,7 +9,7 @@ import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from http.client import HTTPException, HTTPMessage
+from http.client import HTTPException, HTTPMessage, IncompleteRead
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import SplitResult, urlsplit
@@ -38,15 +38,8 @@ _NAMES = {
 }
 # How the address of that problem ends.
 IN_PROGRESS = "/idempotency-in-progress"
-_AGAIN = frozenset(
-    {
-        HTTPStatus.REQUEST_TIMEOUT,
-        HTTPStatus.TOO_MANY_REQUESTS,
-        HTTPStatus.BAD_GATEWAY,
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        HTTPStatus.GATEWAY_TIMEOUT,
-    }
-)
+# Besides all that say that the service or a proxy before it is in trouble, some by numbers of their own, as 521.
+_AGAIN = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 
 
 class UnreachableError(Exception):
@@ -68,8 +61,10 @@ class RefusedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Answer:
+    """`headers` are found however their names are written, which proxies change."""
+
     status: int
-    headers: Mapping[str, str]
+    headers: HTTPMessage
     body: bytes
 
 
@@ -119,9 +114,7 @@ class Api:
             except (OSError, HTTPException) as error:
                 reason = getattr(error, "reason", None) or error
                 if pause_s is None or isinstance(reason, ssl.SSLCertVerificationError):
-                    raise UnreachableError(
-                        f"{self._url} does not answer: {getattr(reason, 'strerror', None) or reason}"
-                    ) from error
+                    raise UnreachableError(f"{self._url} does not answer: {_said_of(reason)}") from error
                 time.sleep(pause_s)
                 continue
             if pause_s is None or not _is_worth_another_try(answer):
@@ -197,7 +190,19 @@ class _StayHere(urllib.request.HTTPRedirectHandler):
 
 
 def _answer(status: int, response: Any) -> _Answer:
-    return _Answer(status=status, headers=dict(response.headers.items()), body=response.read(_MAX_ANSWER_BYTES))
+    """Raises IncompleteRead for one that ended before its end: who reads so many bytes is not told."""
+    headers, body = response.headers, response.read(_MAX_ANSWER_BYTES)
+    promised = headers.get("Content-Length", "")
+    if promised.isdecimal() and len(body) < min(int(promised), _MAX_ANSWER_BYTES):
+        raise IncompleteRead(body, int(promised) - len(body))
+    return _Answer(status=status, headers=headers, body=body)
+
+
+def _said_of(reason: object) -> str:
+    """Why there is no answer, and what to do about it where that is known."""
+    words = str(getattr(reason, "strerror", None) or reason)
+    is_foreign = isinstance(reason, ssl.SSLCertVerificationError)
+    return f"{words}; an authority of your own is trusted with --cacert or FIRSTBYTE_CA_FILE" if is_foreign else words
 
 
 def _token_of_environment() -> str:
@@ -221,7 +226,8 @@ def _context(ca_file: str | None) -> ssl.SSLContext:
 def _is_worth_another_try(answer: _Answer) -> bool:
     """Whether it may be another one in a while: also of a request whose first try the service still carries out."""
     problem = _document(answer.body) if answer.status == HTTPStatus.CONFLICT else None
-    return answer.status in _AGAIN or str((problem or {}).get("type", "")).endswith(IN_PROGRESS)
+    is_trouble = answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR or answer.status in _AGAIN
+    return is_trouble or str((problem or {}).get("type", "")).endswith(IN_PROGRESS)
 
 
 def _pause_s(answer: _Answer, usual_s: float) -> float:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any, NamedTuple
 
+from workers.cli import main
 from workers.tests.local_server import LocalServer
 
 GATE_ID = "7f0c6a54-2b54-4ff2-8f19-111111111111"
@@ -21,11 +22,12 @@ class Asked(NamedTuple):
 
 
 class Said(NamedTuple):
-    """An answer as it goes; `body` None hangs up without one."""
+    """An answer as it goes; `body` None hangs up without one, `is_cut` in the middle of it."""
 
     status: int = 200
     body: Any = None
     headers: Mapping[str, str] = {}
+    is_cut: bool = False
 
 
 @dataclass
@@ -40,6 +42,11 @@ class Stub(LocalServer):
 
     def next(self) -> Said:
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+def ask(stub: Stub, *arguments: str) -> int:
+    """The exit code of `firstbyte gate`."""
+    return main(["gate", "--url", stub.url, "--site", "shop", *arguments])
 
 
 def gate(status: str = "done", verdict: str | None = "pass", exit_code: int | None = 0, **more: object) -> Said:
@@ -96,6 +103,7 @@ def _handler(stub: Stub) -> type[BaseHTTPRequestHandler]:
             for name, value in {"Content-Length": str(len(content)), **said.headers}.items():
                 self.send_header(name.replace("_", "-"), value)
             self.end_headers()
-            self.wfile.write(content)
+            self.wfile.write(content[: len(content) // 2] if said.is_cut else content)
+            self.close_connection = self.close_connection or said.is_cut
 
     return Handler

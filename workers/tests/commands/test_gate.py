@@ -10,14 +10,11 @@ from pathlib import Path
 import pytest
 
 from workers.cli import main
-from workers.commands import pipeline_api
-from workers.commands.pipeline_api import IN_PROGRESS
 from workers.commands.pipeline_faults import place_of
-from workers.tests.commands.pipeline_stub import GATE_ID, Said, Stub, begun, gate, problem
-from workers.tests.ports import closed_port
+from workers.tests.commands.pipeline_stub import GATE_ID, Said, Stub, ask, begun, gate, problem
 
+pytestmark = pytest.mark.usefixtures("pipeline")
 ROOT = Path(__file__).resolve().parents[3]
-HANGS_UP = Said()
 # What a bare install has not, or what only agents need.
 ABSENT = (
     "django",
@@ -31,19 +28,6 @@ ABSENT = (
     "OpenSSL",
     "cryptography",
 )
-
-
-@pytest.fixture(autouse=True)
-def _quick_and_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline_api, "_PAUSES_S", (0.01, 0.01, 0.01))
-    for name in list(os.environ):
-        if name.startswith(("GITHUB_", "CI_", "FIRSTBYTE_")):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("FIRSTBYTE_TOKEN", "fb_api_secret")
-
-
-def ask(stub: Stub, *arguments: str) -> int:
-    return main(["gate", "--url", stub.url, "--site", "shop", *arguments])
 
 
 @pytest.mark.parametrize(("verdict", "code"), [("pass", 0), ("fail", 1), ("inconclusive", 3), ("error", 4)])
@@ -181,39 +165,6 @@ def test_the_release_is_named_by_the_pipeline(monkeypatch: pytest.MonkeyPatch) -
     assert stub.asked[0].body["deploy"] == {"id": "r1", "version": "9f3c2e1", "url": page, "note": ""}
 
 
-def test_a_bad_network_is_outlived_with_one_key_for_one_gate() -> None:
-    away = problem(503, "Away", Retry_After="0")
-    # The first try, whose answer got lost, is still being carried out.
-    busy = Said(409, {"type": f"/api/v1/problems{IN_PROGRESS}", "title": "Busy"}, {"Retry-After": "0"})
-    with Stub([HANGS_UP, away, busy, begun(), HANGS_UP, gate()]) as stub:
-        assert ask(stub) == 0
-    keys = {request.headers["Idempotency-Key"] for request in stub.asked if request.method == "POST"}
-    assert len(keys) == 1
-    assert [request.method for request in stub.asked] == ["POST"] * 4 + ["GET"] * 2
-
-
-def test_a_service_that_is_gone_could_not_measure(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["gate", "--url", f"http://127.0.0.1:{closed_port()}", "--site", "shop"]) == 4
-    assert "does not answer" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        Said(200, b"<html>A proxy</html>"),
-        Said(200, {}),
-        Said(200, {"ok": True}),
-        Said(200, b"[" * 100_000),
-        Said(404, b"Not here"),
-        Said(500, b"Oops"),
-    ],
-)
-def test_something_else_at_the_address_is_told(said: Said, capsys: pytest.CaptureFixture[str]) -> None:
-    with Stub([said]) as stub:
-        assert ask(stub) == 4
-    assert "is this" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     "url",
     ["http://[::1", "http://127.0.0.1:99999", "http://a b", "https://", "x", "https://u:p@a.test", "https://a.test?x"],
@@ -229,13 +180,6 @@ def test_a_token_that_cannot_be_sent_is_wrong_usage(token: str, capsys: pytest.C
     assert "copy it again" in capsys.readouterr().err
 
 
-def test_a_redirect_gets_no_token(capsys: pytest.CaptureFixture[str]) -> None:
-    with Stub([gate()]) as other, Stub([Said(302, b"", {"Location": f"{other.url}/api/v1/gates"})]) as stub:
-        assert ask(stub) == 4
-        assert other.asked == []
-    assert f"points to {other.url}" in capsys.readouterr().err
-
-
 def test_what_the_service_refuses_is_wrong_usage_and_named(capsys: pytest.CaptureFixture[str]) -> None:
     with Stub([problem(422, "Invalid", ("#/rules/0/metric", "'beauty' cannot be gated."))]) as stub:
         assert ask(stub, "--rule", "beauty<=+10%") == 2
@@ -249,11 +193,6 @@ def test_a_refusal_that_tells_its_faults_in_another_way_is_told_by_its_title(
     with Stub([Said(400, {"title": "Not as it should be", "errors": errors})]) as stub:
         assert ask(stub) == 2
     assert capsys.readouterr().err == "firstbyte gate: Not as it should be\n"
-
-
-def test_a_pause_that_is_no_number_is_passed_over() -> None:
-    with Stub([problem(503, "Away", Retry_After="\u00b2"), begun(), gate()]) as stub:
-        assert ask(stub) == 0
 
 
 @pytest.mark.parametrize(
@@ -275,12 +214,6 @@ def test_a_pause_that_is_no_number_is_passed_over() -> None:
 )
 def test_faults_are_placed_in_words(pointer: str, place: str) -> None:
     assert place_of(pointer) == place
-
-
-@pytest.mark.parametrize(("status", "code"), [(401, 2), (403, 2), (404, 2), (409, 4), (500, 4)])
-def test_a_refusal_is_usage_or_trouble(status: int, code: int) -> None:
-    with Stub([problem(status, "No")]) as stub:
-        assert ask(stub) == code
 
 
 @pytest.mark.parametrize(
