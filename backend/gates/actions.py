@@ -65,6 +65,7 @@ def create_gate(
         release="" if is_in_force else (question.deploy.version or question.deploy.external_id),
         baseline_since=None if addresses else until - question.baseline.window,
         baseline_until=None if addresses else until,
+        rule_count=len(asked),
         min_samples=question.baseline.min_samples,
         confidence=question.confidence,
         on_inconclusive=question.on_inconclusive,

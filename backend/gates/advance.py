@@ -62,6 +62,10 @@ def advance(gate: Gate, now: datetime) -> None:
         regions={state.region.code: state for state in regions_for(gate.organisation, now=now)},
         now=now,
     )
+    if not rules or len(rules) < gate.rule_count:
+        gate.reason = "A monitor that this gate asks about was deleted."
+        step.end(Verdict.ERROR)
+        return
     if gate.status == Status.QUEUED:
         _begin(step)
     if gate.is_open:
@@ -76,10 +80,6 @@ def _begin(step: _Step) -> None:
     """Ends the gate before anything is measured when there is too little to compare with."""
     gate = step.gate
     gate.status, gate.started_at = Status.RUNNING, step.now
-    if not step.rules:
-        gate.reason = "The monitors of this gate were deleted."
-        step.end(Verdict.ERROR)
-        return
     baseline = baseline_of(gate, list(step.monitors.values()))
     gate.warnings = [*baseline.warnings, *_withheld(step)]
     if gate.phase == Phase.BEFORE or gate.baseline_mode == BaselineMode.URL:

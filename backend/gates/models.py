@@ -88,6 +88,7 @@ class Gate(models.Model):
 
     Runs are made in rounds, one a region at a time; `look` is the judgement that they are made for, `due_at` when it is
     looked at next. `given_up` are regions that do not measure. `summary`, `reason` and `warnings` are sentences.
+    `rule_count` is how many rules were asked: those of a monitor that is deleted go with it.
     `addresses` are the two URLs of each monitor, {its number: [before, after]}, where addresses are compared; such a
     release is often not in force anywhere yet, and then no deploy but only its name is kept (`release`).
     `callback` holds the address to call, if it `calls_back`; `callback_due_at` is null when there is nothing to call.
@@ -108,6 +109,7 @@ class Gate(models.Model):
     release = models.CharField(max_length=100, blank=True)
     baseline_since = models.DateTimeField(null=True)
     baseline_until = models.DateTimeField(null=True)
+    rule_count = models.PositiveSmallIntegerField(default=0, db_default=0)
     min_samples = models.PositiveIntegerField()
     confidence = models.FloatField()
     on_inconclusive = models.CharField(max_length=12, choices=OnInconclusive, default=OnInconclusive.INCONCLUSIVE)
