@@ -84,11 +84,15 @@ def create_gate(
 
 @transaction.atomic
 def cancel_gate(*, actor: User | None, gate: Gate) -> Gate:
-    """Ends a gate without a verdict; runs that are under way end by themselves. One that has ended stays as it is."""
+    """Ends a gate without a verdict; runs that are under way end by themselves. One that has ended stays as it is.
+
+    Who asked to be called is told: it need not be them who cancels.
+    """
     gate = as_it_is(gate)
     if gate.is_open:
         gate.status, gate.ended_at, gate.summary = Status.CANCELLED, timezone.now(), "Cancelled before it was decided."
-        gate.save(update_fields=["status", "ended_at", "summary"])
+        gate.callback_due_at = gate.ended_at if gate.calls_back else None
+        gate.save(update_fields=["status", "ended_at", "summary", "callback_due_at"])
         record("cancel_gate", gate, actor=actor, organisation=gate.organisation, name=gate.site.name)
     return gate
 

@@ -122,7 +122,7 @@ class NewRuns(In):
 class NewGate(In):
     """A question about a release. The release itself is remembered as a deploy.
 
-    `phase` `before` only measures, for a later gate to compare with. `callback_url` is sent the verdict. `pages` are
+    `phase` `before` only measures, for a later gate to compare with. `callback_url` is told how it ended. `pages` are
     the same as `monitors`; a `profile` must be the one that they measure with.
     """
 

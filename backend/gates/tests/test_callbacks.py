@@ -12,6 +12,7 @@ from pytest_django import Settings
 
 from backend.alerts.delivery import FAULT as FAULT_OF_OURS
 from backend.alerts.tests.standin import FAULT, StandIn
+from backend.gates.actions import cancel_gate
 from backend.gates.callbacks import BACKOFF_S, _Call, _claim, call_back
 from backend.gates.models import Gate
 from backend.gates.steps import step
@@ -79,8 +80,20 @@ def test_an_address_that_became_private_is_never_called(world: World, there: Sta
     assert "may not be called" in gate.callback_answer
 
 
-def test_a_cancelled_gate_calls_nobody_and_one_without_an_address_neither(world: World, there: StandIn) -> None:
+def test_who_waits_is_told_that_somebody_cancelled_the_gate(world: World, there: StandIn) -> None:
+    gate = world.ask(callback_url=f"{there.origin}/hook")
+    cancel_gate(actor=world.member.user, gate=gate)
+    cancel_gate(actor=world.member.user, gate=gate)
+    assert call_back(timezone.now()) == 1
+    (call,) = there.calls
+    said = call.body
+    assert (said["status"], said["verdict"], said["exit_code"]) == ("cancelled", None, 4)
+    assert call_back(timezone.now()) == 0
+
+
+def test_a_gate_without_an_address_calls_nobody(world: World, there: StandIn) -> None:
     world.history()
+    cancel_gate(actor=world.member.user, gate=world.ask())
     assert world.play(world.ask()).callback_due_at is None
     assert call_back(timezone.now()) == 0
     assert there.calls == []
