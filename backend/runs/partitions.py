@@ -15,7 +15,7 @@ PARTITIONED = ("runs_run", "runs_connection", "runs_rundocument", "runs_leg", "r
 AHEAD = timedelta(weeks=4)
 _WEEK = timedelta(weeks=1)
 # Waiting longer for a lock would make every query behind us wait too; the next hour tries again.
-_LOCK_TIMEOUT = "3s"
+LOCK_TIMEOUT = "3s"
 _ONE_AT_A_TIME = 7_205_001
 
 
@@ -32,7 +32,7 @@ def ensure_partitions(now: datetime) -> list[str]:
     """Makes every missing partition from the start of retention to four weeks ahead; the names of those made."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_ONE_AT_A_TIME])
-        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [_LOCK_TIMEOUT])
+        cursor.execute("SELECT set_config('lock_timeout', %s, true)", [LOCK_TIMEOUT])
         existing = set(_partitions())
         wanted = [(table, week) for table in _tables() for week in _weeks(retention_start(now), now + AHEAD)]
         missing = [(table, week) for table, week in wanted if _name(table, week) not in existing]
@@ -47,7 +47,7 @@ def drop_partitions(now: datetime) -> list[str]:
     expired = [name for name in _partitions() if _start(name) <= oldest]
     for name in expired:
         with transaction.atomic(), connection.cursor() as cursor:
-            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [_LOCK_TIMEOUT])
+            cursor.execute("SELECT set_config('lock_timeout', %s, true)", [LOCK_TIMEOUT])
             cursor.execute(f'DROP TABLE IF EXISTS "{name}"')
     return expired
 
