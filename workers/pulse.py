@@ -65,6 +65,7 @@ class Pulse:
             holding=tuple(dict.fromkeys((*held, *waiting)))[:MAX_NAMED],
             spooled=len(waiting),
             browser_fault=None if self._unfit is None else browser_fault(self._unfit),
+            spool_fault=self._spool.fault(),
             clock_ahead_us=round(self._ahead_s * 1_000_000),
         )
         try:

@@ -6,8 +6,10 @@ of `trim`.
 """
 
 import contextlib
+import errno
 import logging
 import os
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,6 +30,10 @@ MAX_BYTES = 512 * 1024 * 1024
 # What the service takes in one request.
 BATCH_RESULTS = 200
 BATCH_BYTES = 2_000_000
+# What a page and its pictures may take: where less is left, results are about to be lost.
+ROOM_BYTES = BATCH_BYTES
+# File systems that reserve nothing say so; that is no fault.
+_UNSAID = (errno.EOPNOTSUPP, errno.EINVAL)
 _NONE: Mapping[PictureKind, bytes] = MappingProxyType({})
 # Kept for a person to look at; older ones go.
 MAX_ASIDE = 100
@@ -97,6 +103,15 @@ class Spool:
 
     def count(self) -> int:
         return len(self._names())
+
+    def fault(self) -> str | None:
+        """Why results find no place here, in the system's words; None where they do."""
+        try:
+            with tempfile.TemporaryFile(dir=self._results) as file:
+                os.posix_fallocate(file.fileno(), 0, ROOM_BYTES)
+        except OSError as error:
+            return None if error.errno in _UNSAID else error.strerror
+        return None
 
     def batch(self, *, max_results: int = BATCH_RESULTS, max_bytes: int = BATCH_BYTES) -> list[Entry]:
         """Urgent results, then the oldest, up to both bounds; at least one when there is any. Broken ones go aside, and

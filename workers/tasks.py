@@ -219,6 +219,7 @@ def _keep(execution: Execution, spool: Spool, *, urgent: bool) -> None:
 def _write(execution: Execution, spool: Spool, *, urgent: bool) -> None:
     """Raises WireError for what cannot be encoded."""
     until_s = time.monotonic() + PATIENCE_S
+    waits = False
     while True:
         try:
             return spool.add(execution.result, execution.pictures, urgent=urgent)
@@ -226,7 +227,10 @@ def _write(execution: Execution, spool: Spool, *, urgent: bool) -> None:
             if time.monotonic() >= until_s:
                 log.critical("the result of run %s is lost: %s", execution.result.run_id, error)
                 return None
-            log.error("the result of run %s waits for the disk: %s", execution.result.run_id, error)
+            # Once: what a full disk has for a log ends with it.
+            if not waits:
+                log.error("the result of run %s waits for the disk: %s", execution.result.run_id, error)
+            waits = True
             _wait()
 
 

@@ -109,6 +109,7 @@ def record_heartbeat(*, region: Region, heartbeat: Heartbeat, now: datetime) -> 
         "browser_version": _clean(heartbeat.browser_version, 80) if heartbeat.browser_version else None,
         "sandbox": heartbeat.browser_sandbox,
         "browser_fault": _clean(heartbeat.browser_fault, 300) if heartbeat.browser_fault else None,
+        "spool_fault": _clean(heartbeat.spool_fault, 300) if heartbeat.spool_fault else None,
         "last_seen_at": now,
         "clock_skew_us": _skew_us(heartbeat, now),
         "holding": len(heartbeat.holding),

@@ -49,6 +49,7 @@ class Agent(models.Model):
     browser_version = models.CharField(max_length=80, null=True)
     sandbox = models.BooleanField(null=True)
     browser_fault = models.CharField(max_length=300, null=True)
+    spool_fault = models.CharField(max_length=300, null=True)
     first_seen_at = models.DateTimeField(default=timezone.now)
     last_seen_at = models.DateTimeField()
     clock_skew_us = models.BigIntegerField()

@@ -178,10 +178,14 @@ def _fitness(config: AgentConfig) -> Finding:
 
 def _spool(config: AgentConfig) -> Finding:
     try:
-        waiting = Spool(config.spool_dir).count()
+        spool = Spool(config.spool_dir)
+        waiting, fault = spool.count(), spool.fault()
     except OSError as error:
         return Finding(check="spool", ok=False, detail=str(error), advice="FIRSTBYTE_SPOOL_DIR must be writable")
-    return Finding(check="spool", ok=True, detail=f"{config.spool_dir}, {waiting} results wait")
+    detail = f"{config.spool_dir}, {waiting} results wait"
+    if fault:
+        return Finding(check="spool", ok=False, detail=f"{detail}: {fault}", advice="make room there, or runs are lost")
+    return Finding(check="spool", ok=True, detail=detail)
 
 
 def _broker(config: AgentConfig) -> Finding:

@@ -309,9 +309,10 @@ class Progress:
 class Heartbeat:
     """Sent every 15 s. `holding` names the runs whose leases the service must extend.
 
-    `spooled` counts results not yet accepted. `browser_fault` says why a browser is out of service. `clock_ahead_us` is
-    how far this agent's clock is surely ahead of the service's, negative when it is behind, by the answers before this:
-    0 where it may be right, None of agents that do not tell.
+    `spooled` counts results not yet accepted. `browser_fault` says why a browser is out of service, and `spool_fault`
+    why results find no place on the agent's disk. `clock_ahead_us` is how far this agent's clock is surely ahead of the
+    service's, negative when it is behind, by the answers before this: 0 where it may be right, None of agents that do
+    not tell.
     """
 
     agent: str
@@ -322,6 +323,7 @@ class Heartbeat:
     holding: tuple[UUID, ...] = ()
     spooled: int = 0
     browser_fault: str | None = None
+    spool_fault: str | None = None
     clock_ahead_us: int | None = None
 
     def __post_init__(self) -> None:

@@ -2,6 +2,7 @@
 
 import errno
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,36 @@ def test_a_disk_that_stays_full_costs_the_result_and_says_so(
     tasks._carry_out(request, place)
     assert place.spool.run_ids() == set()
     assert "is lost: [Errno 28] No space left on device" in caplog.text
+
+
+def test_a_result_that_waits_for_the_disk_fills_no_log_meanwhile(
+    tmp_path: Path, full: list[OSError], caplog: pytest.LogCaptureFixture
+) -> None:
+    full += [no_space() for _ in range(30)]
+    tasks._carry_out(build_request(), station(tmp_path))
+    assert caplog.text.count("waits for the disk") == 1
+
+
+def test_a_disk_without_room_for_a_page_says_so_before_results_are_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool = Spool(tmp_path)
+    assert spool.fault() is None
+    monkeypatch.setattr(os, "posix_fallocate", _raising(errno.ENOSPC))
+    assert spool.fault() == "No space left on device"
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_a_file_system_that_reserves_nothing_has_no_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "posix_fallocate", _raising(errno.EOPNOTSUPP))
+    assert Spool(tmp_path).fault() is None
+
+
+def _raising(number: int) -> Callable[..., None]:
+    def refuse(*_: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return refuse
 
 
 def test_what_was_not_written_whole_is_taken_away(tmp_path: Path, full: list[OSError]) -> None:

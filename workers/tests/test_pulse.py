@@ -50,6 +50,16 @@ def test_it_names_what_is_held_and_what_waits_to_be_sent(
     )
 
 
+def test_it_says_that_the_disk_keeps_no_results(
+    make_pulse: MakePulse, service: StubService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pulse = make_pulse()
+    pulse.beat()
+    monkeypatch.setattr(Spool, "fault", lambda _: "No space left on device")
+    pulse.beat()
+    assert [beat.spool_fault for beat in service.heartbeats] == [None, "No space left on device"]
+
+
 def test_it_brings_back_which_runs_are_lost(make_pulse: MakePulse, service: StubService) -> None:
     service.lost = (UUID(int=5),)
     reply = make_pulse().beat()

@@ -118,9 +118,9 @@ def test_a_heartbeat_is_kept_with_the_skew_of_the_clock(eu: Credentials) -> None
 
 
 def test_hostile_words_of_an_agent_are_bounded_and_printable(eu: Credentials) -> None:
-    beat = replace(BEAT, agent="a\0b\n" * 100, agent_version="9" * 500, spooled=-5)
+    beat = replace(BEAT, agent="a\0b\n" * 100, agent_version="9" * 500, spooled=-5, spool_fault="x\0" * 500)
     agent = actions.record_heartbeat(region=Region.objects.get(), heartbeat=beat, now=NOW)
-    assert (len(agent.name), len(agent.version), agent.spooled) == (100, 40, 0)
+    assert (len(agent.name), len(agent.version), agent.spooled, agent.spool_fault) == (100, 40, 0, "x" * 300)
     assert agent.name.isprintable()
 
 

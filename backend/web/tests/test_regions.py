@@ -184,6 +184,7 @@ def test_an_agent_shows_its_browser_its_clock_and_what_it_holds(signed_in: Clien
         version="0.1.0",
         browser_version="Chromium 156",
         sandbox=False,
+        spool_fault="No space left on <device>",
         last_seen_at=timezone.now(),
         clock_skew_us=-7_300_000,
         holding=12,
@@ -192,6 +193,7 @@ def test_an_agent_shows_its_browser_its_clock_and_what_it_holds(signed_in: Clien
     text = page(signed_in)
     for shown in ("&lt;box&gt;", "0.1.0", "Chromium 156", "without its sandbox", "7.3 s behind", ">12<", ">3<"):
         assert shown in text, shown
+    assert "its disk keeps no results (No space left on &lt;device&gt;): make room" in text
 
 
 @pytest.mark.usefixtures("standing_clock")

@@ -9,6 +9,7 @@ import pytest
 
 from workers.commands import doctor
 from workers.config import load_config
+from workers.spool import Spool
 from workers.tests.commands.published import must_fit
 from workers.tests.ports import closed_port
 from workers.tests.rig import Broker
@@ -128,6 +129,11 @@ def test_another_regions_account_is_noticed(set_up: pytest.MonkeyPatch) -> None:
 def test_a_spool_that_cannot_be_written_is_noticed(set_up: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     set_up.setenv("FIRSTBYTE_SPOOL_DIR", str(tmp_path / "file" / "spool"))
+    assert sick() == {"spool"}
+
+
+def test_a_spool_without_room_is_noticed(set_up: pytest.MonkeyPatch) -> None:
+    set_up.setattr(Spool, "fault", lambda _: "No space left on device")
     assert sick() == {"spool"}
 
 
