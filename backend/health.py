@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError, connection
+from django.db import DatabaseError, OperationalError, connection, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
+from psycopg.errors import DiskFull
 
 from backend.alerts.models import Watch
 from backend.fleet.queries import Health, all_regions
@@ -25,6 +26,9 @@ from backend.runs.models import Schedule
 BEHIND = timedelta(minutes=1)
 # Of the broker's memory; beyond all of it no run is published.
 NEARLY_FULL_PERCENT = 75
+# What a sort has no memory for, PostgreSQL writes where its tables are: some 2 MB, and nothing of it stays.
+_MEMORY = "64kB"
+_SORT = "SELECT count(*) FROM (SELECT n FROM generate_series(1, 100000) AS n ORDER BY n DESC) AS sorted"
 
 
 @login_not_required
@@ -49,15 +53,17 @@ def readyz(request: HttpRequest) -> JsonResponse:
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> JsonResponse:
-    """The same, and whether work goes on: the broker's room, the pace of scheduler and judge, and how many regions are
-    heard.
+    """The same, and whether work goes on: the room of database and broker, the pace of scheduler and judge, and how
+    many regions are heard.
     """
     checks = _checks()
+    if checks["database"] == "ok":
+        checks["database_disk"] = _state(_ask_disk, DatabaseError)
     if checks["broker"] == "ok":
         checks["broker_memory"] = _state(_ask_memory, BrokerError)
     if checks["database"] == "ok" and checks["migrations"] == "ok":
         checks |= {"scheduler": _scheduler(), "judge": _judge(), "regions": _regions()}
-    fault = any(checks[name] != "ok" for name in ("database", "migrations", "broker"))
+    fault = any(checks.get(name) != "ok" for name in ("database", "database_disk", "migrations", "broker"))
     degraded = fault or any(checks.get(name) != "ok" for name in ("broker_memory", "scheduler", "judge"))
     return JsonResponse({"status": "degraded" if degraded else "ok"} | checks, status=503 if fault else 200)
 
@@ -99,6 +105,19 @@ def _state(ask: Callable[[], str], fault: type[Exception]) -> str:
 def _ask_database() -> str:
     with connection.cursor() as cursor:
         cursor.execute("SELECT 1")
+    return "ok"
+
+
+def _ask_disk() -> str:
+    """Whether the database can write: on a full disk it goes on to read, and to change what has room where it is."""
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('work_mem', %s, true)", [_MEMORY])
+            cursor.execute(_SORT)
+    except OperationalError as error:
+        if isinstance(error.__cause__, DiskFull):
+            return "full"
+        raise
     return "ok"
 
 

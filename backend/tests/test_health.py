@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 import redis
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 from pytest_django import Settings
@@ -77,6 +77,7 @@ def test_the_summary_counts_regions_and_knows_the_pace_of_scheduler_and_judge(cl
             "database": "ok",
             "migrations": "ok",
             "broker": "ok",
+            "database_disk": "ok",
             "broker_memory": "ok",
             "scheduler": "ok",
             "judge": "ok",
@@ -91,6 +92,23 @@ def test_the_summary_counts_regions_and_knows_the_pace_of_scheduler_and_judge(cl
     Watch.objects.create(monitor=Monitor.objects.get(), due_at=timezone.now() - timedelta(minutes=5))
     status, answer = ask(client, "/healthz")
     assert (status, answer["status"], answer["judge"]) == (200, "degraded", "behind")
+
+
+def test_a_database_whose_disk_is_full_is_told_although_it_can_be_read(
+    client: Client, broker: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health, "_SORT", "DO $$ BEGIN RAISE EXCEPTION 'No space' USING ERRCODE = 'disk_full'; END $$")
+    status, answer = ask(client, "/healthz")
+    assert (status, answer["status"], answer["database"], answer["database_disk"]) == (503, "degraded", "ok", "full")
+    assert client.get("/readyz").status_code == 200
+
+
+def test_whether_the_disk_is_full_is_asked_by_writing_to_it() -> None:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SELECT set_config('work_mem', %s, true)", [health._MEMORY])
+        cursor.execute(f"EXPLAIN (ANALYZE) {health._SORT}")
+        plan = str(cursor.fetchall())
+    assert "external merge  Disk: " in plan
 
 
 def test_the_summary_tells_of_a_broker_that_is_nearly_full_and_of_a_region_that_filled_it(

@@ -121,10 +121,18 @@ def _summary(places: Places, *asked: str) -> dict[str, str] | None:
     if settings is None or holder(places.lock) is None:
         return None
     try:
-        with urllib.request.urlopen(f"{settings.base_url}/healthz", timeout=10) as answer:
-            return dict(json.load(answer))
+        return _read(f"{settings.base_url}/healthz")
     except (urllib.error.URLError, OSError, ValueError) as error:
         return dict.fromkeys(asked, f"{error}")
+
+
+def _read(url: str) -> dict[str, str]:
+    """A document that says what is wrong with a status of its own, too."""
+    try:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            return dict(json.load(answer))
+    except urllib.error.HTTPError as refusal:
+        return dict(json.load(refusal))
 
 
 def pace_finding(said: dict[str, str]) -> Finding:
