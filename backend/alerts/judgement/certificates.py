@@ -77,11 +77,18 @@ class CertificateEnds:
     def __init__(self, memory: Memory, limit: DaysLeft) -> None:
         self._limit = limit
         self._seen = {code: Reading(*values) for code, values in memory.get("seen", {}).items()}
+        for code, lifetime_us in memory.get("lifetimes_us", {}).items():
+            self._seen[code] = self._seen[code]._replace(lifetime_us=lifetime_us)
         # What was late before anybody looked is so since then, as far as can be said.
         self._began_us: int | None = memory.get("began_us", 0 if self._seen else None)
 
     def memory(self) -> Memory:
-        return {"seen": {code: list(reading) for code, reading in self._seen.items()}, "began_us": self._began_us}
+        return {
+            "seen": {code: list(reading[:-1]) for code, reading in self._seen.items()},
+            # Apart from the others, whose number judges of an earlier version count on.
+            "lifetimes_us": {code: one.lifetime_us for code, one in self._seen.items() if one.lifetime_us is not None},
+            "began_us": self._began_us,
+        }
 
     def observe(self, sample: Sample) -> None:
         """A single run says nothing here; certificates are read from connections now and then."""

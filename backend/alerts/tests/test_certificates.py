@@ -1,5 +1,6 @@
 """What is told of a certificate that ends, day after day."""
 
+import json
 from datetime import timedelta
 
 import pytest
@@ -88,3 +89,14 @@ def test_a_memory_of_before_dates_it_as_it_did() -> None:
     before = {"seen": kept.memory()["seen"]}
     after = CertificateEnds(before, DaysLeft(warn=14, critical=3)).standing(State.DEGRADED, 18 * DAY_US)
     assert after.since_us == 16 * DAY_US
+
+
+def test_a_judge_of_an_earlier_version_reads_what_one_of_this_remembers() -> None:
+    """Both are at work during an upgrade, and after one that was taken back: it would judge no monitor any more."""
+    reading = Reading(17 * DAY_US, 30 * DAY_US, "shop.example", "a" * 32, 90 * DAY_US)
+    kept = CertificateEnds({}, DaysLeft(warn=14, critical=3))
+    kept.show("fra", reading)
+    assert kept.memory()["seen"] == {"fra": list(reading[:4])}
+    again = CertificateEnds(json.loads(json.dumps(kept.memory())), DaysLeft(warn=14, critical=3))
+    assert again.memory() == kept.memory()
+    assert again._seen == {"fra": reading}
