@@ -24,6 +24,8 @@ _CAUSES: Mapping[str, frozenset[str]] = {
     FailureKind.CERTIFICATE_SELF_SIGNED: frozenset({FindingId.TLS_CERT_SELF_SIGNED}),
     FailureKind.CERTIFICATE_UNTRUSTED: frozenset({FindingId.TLS_CERT_UNTRUSTED, FindingId.TLS_CHAIN_INCOMPLETE}),
 }
+# A deep probe may be refused before the first slot of the monitor is.
+_BEFORE_US = 300_000_000
 _ALL = frozenset[str]().union(*_CAUSES.values())
 
 
@@ -39,7 +41,7 @@ class Outage:
 
     def says(self, look: DeepLook) -> frozenset[str]:
         """What of a deep run's findings it has told."""
-        is_within = self.since_us <= look.at_us and (self.until_us is None or look.at_us <= self.until_us)
+        is_within = self.since_us - _BEFORE_US <= look.at_us and (self.until_us is None or look.at_us <= self.until_us)
         return self.causes & look.found.keys() if is_within else frozenset()
 
 
@@ -68,7 +70,7 @@ def outages_told(sites: Collection[int], since: datetime) -> dict[int, list[Outa
     if not sites:
         return {}
     members = _members(sites, since)
-    causes = _causes([member.after_run for member in members if member.after_run is not None])
+    causes = causes_of_failed([member.after_run for member in members if member.after_run is not None])
     heard = _heard({member.incident.public_id for member in members})
     found: dict[int, list[Outage]] = {}
     for member in members:
@@ -99,7 +101,8 @@ def _members(sites: Collection[int], since: datetime) -> list[Member]:
     return list(members.select_related("incident").order_by("pk"))
 
 
-def _causes(runs: Sequence[UUID]) -> dict[UUID, frozenset[str]]:
+def causes_of_failed(runs: Sequence[UUID]) -> dict[UUID | None, frozenset[str]]:
+    """Of runs that failed for what deep probes may find as well: what that is. One statement."""
     failed = Run.objects.filter(run_id__in=runs, failure_kind__in=list(_CAUSES))
     return {run_id: _CAUSES[kind] for run_id, kind in failed.values_list("run_id", "failure_kind") if kind is not None}
 

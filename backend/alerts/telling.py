@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from backend.alerts.audiences import channels_of, notifies, who_knows
-from backend.alerts.dependencies import explains, put_off
+from backend.alerts.dependencies import put_off
+from backend.alerts.explanations import explanation_of
 from backend.alerts.message import BAD, OVER, Event, Severity
 from backend.alerts.models import Channel, Delivery, Incident, Member, Notice, Silence
 from backend.alerts.models.channels import HELD
@@ -16,7 +17,7 @@ from backend.alerts.wording import message_of
 
 # What is seen later than this is no news; what still holds is told when the judge has caught up.
 STALE = timedelta(minutes=30)
-# What of an incident the outage of something else explains. That it is over is good news all the same.
+# What of an incident something else explains. That it is over is good news all the same.
 _EXPLAINED = BAD | {Event.REMINDER}
 
 
@@ -35,8 +36,7 @@ def tell_if_loud(
     Bad news go to the channels of the members' rules, good news to those who had the bad; or to `channels` alone.
     """
     silence = silence_of(incident, now) or (Silence.STALE if now - seen_at > STALE else None)
-    if silence is None and event in _EXPLAINED and explains(incident, members, now=now):
-        silence = Silence.DEPENDENCY
+    if silence is None and event in _EXPLAINED and (silence := explanation_of(incident, members, now=now)):
         put_off(incident, now)
     if silence:
         incident.owed = True

@@ -9,7 +9,8 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from backend.alerts.dependencies import explains, is_put_off, put_off
+from backend.alerts.dependencies import is_put_off, put_off
+from backend.alerts.explanations import explanation_of
 from backend.alerts.flapping import QUIET
 from backend.alerts.incidents import event_of, locked, note, reason_of, recover, sum_up
 from backend.alerts.message import Event
@@ -81,7 +82,7 @@ def _pay(incident: Incident, now: datetime) -> int:
     if not incident.is_open:
         return _pay_recovery(incident, now)
     members = going_on(incident)
-    if members and explains(incident, members, now=now):
+    if members and explanation_of(incident, members, now=now):
         put_off(incident, now)
         incident.save()
         return 1
@@ -160,7 +161,7 @@ def _was_measured(incident: Incident, now: datetime) -> bool:
 
 def _tell_that_it_stays(incident: Incident, now: datetime) -> int:
     members = going_on(incident)
-    if not members or not outlasts(incident, now) or explains(incident, members, now=now):
+    if not members or not outlasts(incident, now) or explanation_of(incident, members, now=now):
         return 0
     text = _STAYS if incident.every is None else _OUTLASTS
     let_go(incident, incident.flips[-1])

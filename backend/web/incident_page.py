@@ -29,6 +29,7 @@ _SILENCES = {
     Silence.STALE: "not told: it was seen too late",
     Silence.RULE: "not told: the rule tells nobody",
     Silence.DEPENDENCY: "not told: what it relies on is down, or may be",
+    Silence.FINDING: "not told: its cause was told already",
 }
 
 

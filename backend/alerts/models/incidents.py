@@ -180,6 +180,7 @@ class Silence(models.TextChoices):
     STALE = "stale", "Seen too late"
     RULE = "rule", "The rule tells nobody"
     DEPENDENCY = "dependency", "What it relies on is down, or may be"
+    FINDING = "finding", "Its cause was told already"
 
 
 class IncidentEvent(models.Model):

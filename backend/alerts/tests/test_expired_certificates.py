@@ -23,7 +23,7 @@ def world() -> World:
 
 
 def minutes(world: World, count: int, letter: str, **columns: str) -> None:
-    """So many minutes of runs that come to this in both regions."""
+    """So many minutes of runs that come to this in all regions."""
     for _ in range(count):
         for place, region in enumerate(world.regions):
             put_run(
@@ -34,7 +34,7 @@ def minutes(world: World, count: int, letter: str, **columns: str) -> None:
                 trigger="schedule",
                 **columns,
             )
-        world.minute("--")
+        world.minute("-" * len(world.regions))
 
 
 def deep(world: World, count: int, letter: str, *ids: str, **columns: str) -> None:
