@@ -15,6 +15,7 @@ from backend.declared.pairs import carry_out_pairs
 from backend.declared.rules import Monitors, carry_out_rules
 from backend.declared.there import There
 from backend.declared.wanted import Wanted, WantedSite
+from backend.declared.windows import carry_out_windows
 from backend.faults import InvalidError
 from backend.runs import actions as runs
 from backend.sites.models import Monitor, MonitorKind, Site
@@ -48,7 +49,7 @@ def plan(
 
 def _carried_out(carrying: Carrying, wanted: Wanted) -> tuple[Change, ...]:
     hold(carrying.organisation)
-    there = There(carrying.organisation, [site.name for site in wanted.sites])
+    there = There(carrying.organisation, carrying.now, [site.name for site in wanted.sites])
     carrying.refuse_twice("sites", [site.name for site in wanted.sites])
     for index, site in enumerate(wanted.sites):
         with carrying.at(f"sites/{index}"):
@@ -57,6 +58,8 @@ def _carried_out(carrying: Carrying, wanted: Wanted) -> tuple[Change, ...]:
         carry_out_dependencies(carrying, wanted.sites)
     if wanted.rules is not None:
         carry_out_rules(carrying, "rules", there.rules_of(None), wanted.rules)
+    if wanted.maintenance is not None:
+        carry_out_windows(carrying, "maintenance", there.windows_of(None), wanted.maintenance)
     if carrying.faults:
         raise DeclarationError(carrying.faults)
     return tuple(carrying.changes)
@@ -76,6 +79,9 @@ def _carry_out_site(carrying: Carrying, path: str, wanted: WantedSite, there: Th
     if wanted.rules is not None:
         named = _named(monitors, pairings)
         carry_out_rules(carrying, f"{path}/rules", there.rules_of(site), wanted.rules, site=site, monitors=named)
+    if wanted.maintenance is not None:
+        windows = there.windows_of(site)
+        carry_out_windows(carrying, f"{path}/maintenance", windows, wanted.maintenance, site=site)
 
 
 def _site(carrying: Carrying, wanted: WantedSite, there: There) -> tuple[Site, list[Monitor]]:

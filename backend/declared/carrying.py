@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import cached_property
+
+from django.utils import timezone
 
 from backend.accounts.models import Organisation, User
 from backend.alerts.models import Channel
@@ -25,11 +28,12 @@ class DeclarationError(ValueError):
 
 @dataclass(kw_only=True)
 class Carrying:
-    """One declaration on its way."""
+    """One declaration on its way, at the instant `now`."""
 
     actor: User | None
     organisation: Organisation
     may_delete: bool
+    now: datetime = field(default_factory=timezone.now)
     changes: list[Change] = field(default_factory=list)
     faults: dict[str, str] = field(default_factory=dict)
 

@@ -23,6 +23,7 @@ class What(StrEnum):
     PAGE = "page"
     PAIR = "pair"
     RULE = "rule"
+    MAINTENANCE = "maintenance"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,9 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One thing that is made, changed or deleted. `site` is None for a rule of all sites, `name` what it is called."""
+    """One thing that is made, changed or deleted. `site` is None for a rule or window of all sites, `name` what it is
+    called.
+    """
 
     act: Act
     what: What

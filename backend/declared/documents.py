@@ -1,9 +1,10 @@
 """What there is in the words of the file: plain values, durations with their unit, and no secret. Pure."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from backend.alerts.models import Rule
+from backend.alerts.models import Maintenance, Rule
 from backend.alerts.parameters import KINDS
 from backend.compare.pairings import PairingDraft
 from backend.sites.keeping import masked
@@ -68,9 +69,23 @@ def usual_rule(kind: str) -> dict[str, Any]:
     return {"severity": KINDS[kind].severity} | plain
 
 
+def window_document(window: Maintenance) -> dict[str, Any]:
+    """All of a time of maintenance but its place."""
+    return {"starts_at": _instant(window.starts_at), "ends_at": _instant(window.ends_at), "reason": window.reason}
+
+
+def usual_window() -> dict[str, Any]:
+    """The same of a new one, but its times, which say what it is about."""
+    return {"reason": ""}
+
+
 def without_usual(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
     """What of a document has to be said."""
     return {name: value for name, value in document.items() if name not in usual or value != usual[name]}
+
+
+def _instant(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def _told(value: Any) -> Any:

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import timezone
+
 from backend.accounts.models import Organisation
-from backend.alerts.models import Rule
+from backend.alerts.models import Maintenance, Rule
 from backend.compare.actions import draft_of
 from backend.compare.models import Pairing
 from backend.declared.dependencies import names_of
@@ -17,6 +19,8 @@ from backend.declared.documents import (
     usual_monitor,
     usual_pair,
     usual_rule,
+    usual_window,
+    window_document,
     without_usual,
 )
 from backend.declared.there import There
@@ -34,17 +38,19 @@ class Exported:
 
     sites: tuple[Mapping[str, Any], ...]
     rules: tuple[Mapping[str, Any], ...]
+    maintenance: tuple[Mapping[str, Any], ...]
     remarks: tuple[str, ...]
 
 
 def export(organisation: Organisation) -> Exported:
-    """All sites with what is not as usual of them. Carried out, it changes nothing. At most six statements."""
-    there = There(organisation)
+    """All sites with what is not as usual of them. Carried out, it changes nothing. At most seven statements."""
+    there = There(organisation, timezone.now())
     names = Counter(site.name for site in there.sites)
     remarks = [_AMBIGUOUS.format(number, name) for name, number in names.items() if number > 1]
     return Exported(
         sites=tuple(_site(there, site, remarks) for site in there.sites),
         rules=tuple(_rule(rule, {}) for rule in there.rules_of(None)),
+        maintenance=tuple(_window(window) for window in there.windows_of(None)),
         remarks=tuple(remarks),
     )
 
@@ -60,11 +66,14 @@ def _site(there: There, site: Site, remarks: list[str]) -> dict[str, Any]:
         told[monitor.kind] = without_usual(monitor_document(settings, paused=monitor.paused), usual)
     pairings = there.pairings_of(site)
     pairs = {pairing.monitor_id: pairing.name for pairing in pairings}
-    return told | {
+    told |= {
         "relies_on": names_of(site),
         "pairs": [_pair(pairing) for pairing in pairings],
         "rules": [_rule(rule, pairs) for rule in there.rules_of(site)],
     }
+    # A list that is written is all that there shall be: an empty one would speak against what people plan by hand.
+    seldom = {"maintenance": [_window(window) for window in there.windows_of(site)]}
+    return told | {name: found for name, found in seldom.items() if found}
 
 
 def _pair(pairing: Pairing) -> dict[str, Any]:
@@ -75,6 +84,10 @@ def _pair(pairing: Pairing) -> dict[str, Any]:
 def _rule(rule: Rule, pairs: Mapping[int, str]) -> dict[str, Any]:
     document = without_usual(rule_document(rule), usual_rule(rule.kind))
     return document | _place(rule.monitor, pairs)
+
+
+def _window(window: Maintenance) -> dict[str, Any]:
+    return without_usual(window_document(window), usual_window())
 
 
 def _place(monitor: Monitor | None, pairs: Mapping[int, str]) -> dict[str, str]:

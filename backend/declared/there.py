@@ -2,21 +2,22 @@
 
 from collections import defaultdict
 from collections.abc import Collection
+from datetime import datetime
 
 from django.db.models import Q
 
 from backend.accounts.models import Organisation
-from backend.alerts.models import Rule
+from backend.alerts.models import Maintenance, Rule
 from backend.compare.models import Pairing
 from backend.sites.models import Monitor, MonitorKind, Site, SiteStatus
 
 
 class There:
-    """Sites of these names, or all that are measured, with all that belongs to them, and the rules for all sites. At
-    most six statements.
+    """Sites of these names, or all that are measured, with all that belongs to them, and the rules and windows for all
+    sites. At most seven statements.
     """
 
-    def __init__(self, organisation: Organisation, names: Collection[str] | None = None) -> None:
+    def __init__(self, organisation: Organisation, now: datetime, names: Collection[str] | None = None) -> None:
         wanted = Q(organisation=organisation, status=SiteStatus.ACTIVE)
         if names is not None:
             wanted &= Q(name__in=set(names))
@@ -36,6 +37,10 @@ class There:
         named = rules.select_related("organisation", "site", "monitor").prefetch_related("channels")
         for rule in named.order_by("pk"):
             self._rules[rule.site_id].append(rule)
+        self._windows: dict[int | None, list[Maintenance]] = defaultdict(list)
+        ahead = Maintenance.objects.filter(of_them | Q(site=None), organisation=organisation, ends_at__gt=now)
+        for window in ahead.order_by("starts_at", "pk"):
+            self._windows[window.site_id].append(window)
 
     def sites_called(self, name: str) -> list[Site]:
         return [site for site in self.sites if site.name == name]
@@ -50,3 +55,7 @@ class There:
     def rules_of(self, site: Site | None) -> list[Rule]:
         """Those of a site, or for all sites."""
         return self._rules[site.pk if site else None]
+
+    def windows_of(self, site: Site | None) -> list[Maintenance]:
+        """The maintenance of a site, or of all sites, that is not over."""
+        return self._windows[site.pk if site else None]

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any
 
 from backend.compare.pairings import PairingDraft
@@ -46,6 +47,15 @@ class WantedRule:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WantedWindow:
+    """A time of maintenance, known by when it begins."""
+
+    starts_at: datetime
+    ends_at: datetime
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WantedSite:
     """A site, known by its name. What is None is left as it is; a list is the whole list. It `relies_on` sites that are
     named here or there already.
@@ -57,11 +67,13 @@ class WantedSite:
     relies_on: Sequence[str] | None = None
     pairs: Sequence[WantedPair] | None = None
     rules: Sequence[WantedRule] | None = None
+    maintenance: Sequence[WantedWindow] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """Sites, and the rules for all of them; rules that are None are left as they are."""
+    """Sites, and what is for all of them; what is None is left as it is."""
 
     sites: Sequence[WantedSite] = ()
     rules: Sequence[WantedRule] | None = None
+    maintenance: Sequence[WantedWindow] | None = None

@@ -59,6 +59,7 @@ _SAID = {
     "rotate_channel_secret": "gave a channel a new secret",
     "comment_incident": "commented on an incident",
     "plan_maintenance": "planned maintenance",
+    "change_maintenance": "changed maintenance",
     "end_maintenance": "ended maintenance",
     "sign_in": "signed in",
     "sign_out": "signed out",

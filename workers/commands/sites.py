@@ -14,6 +14,8 @@ from workers.commands.sites_file import MAX_BYTES, FileError, SitesFile, read_fi
 from workers.commands.unreadable import unreadable
 
 EXIT_SAME, EXIT_DIFFERS, EXIT_UNREACHABLE = 0, 1, 4
+# Written where there is something: an empty list is all that there shall be, and speaks against what is added by hand.
+_SELDOM = ("maintenance",)
 _MARKS = {"create": "+", "change": "~", "delete": "-", "keep": "!"}
 _KEPT = "is not in the file, and stays; --delete takes it away"
 
@@ -37,7 +39,10 @@ def _export(api: Api, arguments: argparse.Namespace) -> int:
     document = api.get("declaration")
     for remark in document["remarks"]:
         say(f"firstbyte sites: {remark}")
-    told = {name: document[name] for name in ("sites", "rules")}
+    # A service of an earlier version knows fewer.
+    told = {name: document[name] for name in ("sites", "rules")} | {
+        name: document[name] for name in _SELDOM if document.get(name)
+    }
     if arguments.json:
         write_json(told)
     else:
@@ -75,7 +80,9 @@ def _read(name: str) -> SitesFile:
     except FileError as error:
         raise UsageError(f"{name}: {error}") from error
     if not isinstance(file.document, dict):
-        raise UsageError(f"{name}: it must hold `sites`, `rules` or both; `firstbyte sites --help` shows a file")
+        raise UsageError(
+            f"{name}: it must hold `sites`, `rules` or another section; `firstbyte sites --help` shows a file"
+        )
     return file
 
 

@@ -5,8 +5,8 @@ import argparse
 from workers.commands.pipeline_arguments import add_service
 
 SITES = """\
-Keeps sites in a file, as code: what is measured of them, how often and from where, what they rely on, their CDN pairs
-and their rules.
+Keeps sites in a file, as code: what is measured of them, how often and from where, what they rely on, their CDN pairs,
+their rules and their maintenance.
 
 the file:
   sites:
@@ -27,11 +27,15 @@ the file:
           monitor: page
           params: {metric: lcp_ms, limit: 2500}
           channels: [ops]
+      # Known by when it begins; what is over may stay here.
+      # maintenance: [{starts_at: 2026-12-01T22:00:00+01:00, ends_at: 2026-12-02T02:00:00+01:00, reason: Database}]
   # Those for all sites.
   rules: []
+  # maintenance: []
 
-A section (probe, page, relies_on, pairs, rules) that is there is the whole of it: what it leaves out is as usual. One
-that is missing stays as it is, and so do sites that the file does not name: several files can each have their own.
+A section (probe, page, relies_on, pairs, rules, maintenance) that is there is the whole of it: what it leaves out is
+as usual. One that is missing stays as it is, and so do sites that the file does not name: several files can each have
+their own.
 Secrets come from the environment with !env, and stay as they are stored where only their name is written.
 
 environment:
@@ -78,5 +82,5 @@ def add_sites(parser: argparse.ArgumentParser, make: type[argparse.ArgumentParse
         action = actions.add_parser(name, help=words, description=description)
         action.add_argument("file", metavar="FILE", help="the file (YAML or JSON); - for standard input")
         add_service(action, scope="write (with rules also alerts)")
-        delete = "delete pairs and rules that a written list does not name (they are kept, and told)"
+        delete = "delete what a written list does not name: pairs, rules, maintenance (it is kept, and told)"
         action.add_argument("--delete", action="store_true", help=delete)

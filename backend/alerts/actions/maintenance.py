@@ -34,7 +34,12 @@ def plan_maintenance(
     reason: str = "",
 ) -> Maintenance:
     """A time in which nothing is told of a site, or of all without one. Raises MaintenanceError."""
-    _check(organisation, site, starts_at, ends_at, reason)
+    if site is not None and site.organisation_id != organisation.pk:
+        raise MaintenanceError("site", "There is no such site.")
+    _check(starts_at, ends_at, reason)
+    hold(organisation)
+    if Maintenance.objects.filter(organisation=organisation, ends_at__gt=timezone.now()).count() >= MAX_WINDOWS:
+        raise MaintenanceError("starts_at", f"There are {MAX_WINDOWS} windows ahead; end one first.")
     window = Maintenance.objects.create(
         organisation=organisation,
         site=site,
@@ -45,6 +50,20 @@ def plan_maintenance(
     )
     detail = {"starts_at": starts_at.isoformat(), "ends_at": ends_at.isoformat(), "reason": window.reason}
     record("plan_maintenance", window, actor=actor, organisation=organisation, name=_place(window), **detail)
+    return window
+
+
+@transaction.atomic
+def change_maintenance(*, actor: User | None, window: Maintenance, ends_at: datetime, reason: str) -> Maintenance:
+    """Another end and another reason of a window that is not over. Raises MaintenanceError."""
+    window = as_it_is(window, "organisation", "site")
+    _check(window.starts_at, ends_at, reason)
+    before = {"ends_at": window.ends_at.isoformat(), "reason": window.reason}
+    window.ends_at, window.reason = ends_at, reason.strip()
+    window.save(update_fields=["ends_at", "reason"])
+    after = {"ends_at": ends_at.isoformat(), "reason": window.reason}
+    detail = {"name": _place(window), "before": before, "after": after}
+    record("change_maintenance", window, actor=actor, organisation=window.organisation, **detail)
     return window
 
 
@@ -65,10 +84,8 @@ def _place(window: Maintenance) -> str:
     return window.site.name if window.site is not None else "all sites"
 
 
-def _check(organisation: Organisation, site: Site | None, starts_at: datetime, ends_at: datetime, reason: str) -> None:
+def _check(starts_at: datetime, ends_at: datetime, reason: str) -> None:
     now = timezone.now()
-    if site is not None and site.organisation_id != organisation.pk:
-        raise MaintenanceError("site", "There is no such site.")
     if ends_at <= starts_at:
         raise MaintenanceError("ends_at", "It must end after it has begun.")
     if ends_at <= now:
@@ -79,6 +96,3 @@ def _check(organisation: Organisation, site: Site | None, starts_at: datetime, e
         raise MaintenanceError("starts_at", "It may begin at most a year from now.")
     if len(reason.strip()) > MAX_REASON_CHARS or not is_one_line(reason):
         raise MaintenanceError("reason", f"The reason is one line of at most {MAX_REASON_CHARS} characters.")
-    hold(organisation)
-    if Maintenance.objects.filter(organisation=organisation, ends_at__gt=now).count() >= MAX_WINDOWS:
-        raise MaintenanceError("starts_at", f"There are {MAX_WINDOWS} windows ahead; end one first.")

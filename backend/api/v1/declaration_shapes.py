@@ -8,15 +8,17 @@ from pydantic import Field, StringConstraints
 from backend.alerts.message import Severity
 from backend.alerts.models import RuleKind
 from backend.alerts.models.channels import MAX_NAME_CHARS as MAX_CHANNEL_NAME_CHARS
+from backend.alerts.models.rules import MAX_WINDOWS
+from backend.api.v1.maintenance import Reason
 from backend.api.v1.monitors import MonitorSettingsIn, changed
 from backend.api.v1.page_settings import PageChange, changed_page
 from backend.api.v1.pairings import Interval, Origin, Regions
 from backend.api.v1.rules import Delay, Params, Remind
 from backend.api.v1.rules import Name as RuleName
-from backend.api.v1.shapes import In, Url
+from backend.api.v1.shapes import In, Instant, Url
 from backend.compare.models import MAX_NAME_CHARS as MAX_PAIR_NAME_CHARS
 from backend.compare.pairings import PairingDraft
-from backend.declared.wanted import Wanted, WantedMonitor, WantedPair, WantedRule, WantedSite
+from backend.declared.wanted import Wanted, WantedMonitor, WantedPair, WantedRule, WantedSite, WantedWindow
 from backend.sites.actions import MAX_NAME_CHARS, MAX_PAIRS, MAX_SITES
 from backend.sites.dependencies import MAX_RELIED_ON
 from backend.sites.models import MonitorKind
@@ -69,6 +71,17 @@ class DeclaredRule(In):
     remind_every_s: Remind | None = None
 
 
+class DeclaredMaintenance(In):
+    """A time in which nothing is told, known by when it begins. One that is over is passed over."""
+
+    starts_at: Instant
+    ends_at: Instant
+    reason: Reason = ""
+
+
+Windows = Annotated[list[DeclaredMaintenance], Field(max_length=MAX_WINDOWS)]
+
+
 class DeclaredSite(In):
     """A site, known by its name. A section that is left out stays as it is; one that is there is the whole of it."""
 
@@ -79,13 +92,15 @@ class DeclaredSite(In):
     relies_on: Annotated[list[SiteName], Field(max_length=MAX_RELIED_ON)] | None = None
     pairs: Annotated[list[DeclaredPair], Field(max_length=MAX_PAIRS)] | None = None
     rules: Annotated[list[DeclaredRule], Field(max_length=MAX_RULES_OF_A_SITE)] | None = None
+    maintenance: Windows | None = None
 
 
 class Declaration(In):
-    """Sites, and the rules that are for all sites. Sites that are not named, and rules that are left out, stay."""
+    """Sites, and what is for all of them. Sites that are not named, and sections that are left out, stay."""
 
     sites: Annotated[list[DeclaredSite], Field(max_length=MAX_SITES)] = Field(default_factory=list)
     rules: Annotated[list[DeclaredRule], Field(max_length=MAX_RULES_OF_A_SITE)] | None = None
+    maintenance: Windows | None = None
 
 
 def wanted_of(declaration: Declaration) -> Wanted:
@@ -93,6 +108,7 @@ def wanted_of(declaration: Declaration) -> Wanted:
     return Wanted(
         sites=tuple(_site(site) for site in declaration.sites),
         rules=None if declaration.rules is None else tuple(_rule(rule) for rule in declaration.rules),
+        maintenance=_windows(declaration.maintenance),
     )
 
 
@@ -104,6 +120,7 @@ def _site(site: DeclaredSite) -> WantedSite:
         relies_on=site.relies_on,
         pairs=None if site.pairs is None else tuple(_pair(pair) for pair in site.pairs),
         rules=None if site.rules is None else tuple(_rule(rule) for rule in site.rules),
+        maintenance=_windows(site.maintenance),
     )
 
 
@@ -138,3 +155,7 @@ def _rule(rule: DeclaredRule) -> WantedRule:
         delay_s=rule.delay_s,
         remind_every_s=rule.remind_every_s,
     )
+
+
+def _windows(windows: Windows | None) -> tuple[WantedWindow, ...] | None:
+    return None if windows is None else tuple(WantedWindow(**window.model_dump()) for window in windows)

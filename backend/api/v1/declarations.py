@@ -8,7 +8,7 @@ from ninja import Query, Router
 
 from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import CHANGE_ALERTS, ApiRequest, needs
-from backend.api.v1.declaration_shapes import Declaration, wanted_of
+from backend.api.v1.declaration_shapes import Declaration, DeclaredSite, wanted_of
 from backend.api.v1.limits import Policy
 from backend.api.v1.shapes import Out
 from backend.declared import actions
@@ -23,7 +23,10 @@ DECLARATIONS = Policy(name="declarations", quota=30, window_s=60, of_organisatio
 READ = needs(Scope.READ)
 WRITE = needs(Scope.WRITE, permission=Permission.EDIT_SITES, policy=DECLARATIONS)
 MayDelete = Annotated[
-    bool, Query(False, description="Whether pairs and rules go that a written list does not name. Sites never do.")
+    bool,
+    Query(
+        False, description="Whether what a written list does not name goes: pairs, rules, maintenance. Sites never do."
+    ),
 ]
 # As the field of a file: a list of texts, numbers or, of a page's steps and cookies, objects.
 Value = bool | int | float | str | list[str | int | dict[str, Any]] | dict[str, Any] | None
@@ -39,7 +42,7 @@ class ChangedField(Out):
 
 
 class DeclaredChange(Out):
-    """`keep` is what would be deleted, had `delete` been said. `site` is null for a rule of all sites."""
+    """`keep` is what would be deleted, had `delete` been said. `site` is null for what is for all sites."""
 
     act: Act
     what: What
@@ -59,12 +62,13 @@ class Exported(Out):
 
     sites: list[dict[str, Any]]
     rules: list[dict[str, Any]]
+    maintenance: list[dict[str, Any]]
     remarks: list[str]
 
 
 @router.get("/declaration", auth=READ, response=Exported)
 def get_declaration(request: ApiRequest) -> Exported:
-    """All sites that are measured, with what is not as usual of their monitors, pairs and rules. No secret is told."""
+    """All sites that are measured, with what is not as usual of their monitors and all else. No secret is told."""
     return Exported(**asdict(export(request.caller.organisation)))
 
 
@@ -76,7 +80,7 @@ def plan_declaration(request: ApiRequest, declaration: Declaration, delete: MayD
 
 @router.post("/declaration/apply", auth=WRITE, response=Declared)
 def apply_declaration(request: ApiRequest, declaration: Declaration, delete: MayDelete = False) -> Declared:
-    """Makes sites, monitors, pairs and rules as declared: all of it, or nothing."""
+    """Makes everything as declared: all of it, or nothing."""
     return _outcome(actions.carry_out, request, declaration, delete)
 
 
@@ -84,12 +88,17 @@ def _outcome(
     act: Callable[..., tuple[Change, ...]], request: ApiRequest, declaration: Declaration, delete: bool
 ) -> Declared:
     caller = request.caller
-    if declaration.rules is not None or any(site.rules is not None for site in declaration.sites):
+    if _is_of_alerts(declaration):
         CHANGE_ALERTS(request)
     changes = act(
         actor=caller.actor, organisation=caller.organisation, wanted=wanted_of(declaration), may_delete=delete
     )
     return Declared(changes=[_shape(change) for change in changes])
+
+
+def _is_of_alerts(declaration: Declaration) -> bool:
+    parts: tuple[Declaration | DeclaredSite, ...] = (declaration, *declaration.sites)
+    return any(part.rules is not None or part.maintenance is not None for part in parts)
 
 
 def _shape(change: Change) -> DeclaredChange:

@@ -116,7 +116,7 @@ def test_what_cannot_be_is_told_with_its_line(sites: Command, file: Path, capsys
 
 def test_a_file_of_another_kind_is_wrong_usage(sites: Command, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for content, words in (
-        ("- Shop\n", "it must hold `sites`, `rules` or both"),
+        ("- Shop\n", "it must hold `sites`, `rules` or another section"),
         ("sites: [\n", "sites.yaml: line 2: "),
         ("sits: []\n", "sites.yaml:1: sits: Extra inputs are not permitted"),
     ):
