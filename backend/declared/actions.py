@@ -10,6 +10,7 @@ from backend.compare.models import Pairing
 from backend.declared.carrying import Carrying, DeclarationError
 from backend.declared.changes import Act, Change, What
 from backend.declared.dependencies import carry_out_dependencies
+from backend.declared.hosts import carry_out_hosts
 from backend.declared.monitors import carry_out_monitor
 from backend.declared.pairs import carry_out_pairs
 from backend.declared.rules import Monitors, carry_out_rules
@@ -76,6 +77,8 @@ def _carry_out_site(carrying: Carrying, path: str, wanted: WantedSite, there: Th
     pairings = there.pairings_of(site)
     if wanted.pairs is not None:
         pairings = carry_out_pairs(carrying, f"{path}/pairs", site, pairings, wanted.pairs)
+    if wanted.hosts is not None:
+        carry_out_hosts(carrying, f"{path}/hosts", site, wanted.hosts)
     if wanted.rules is not None:
         named = _named(monitors, pairings)
         carry_out_rules(carrying, f"{path}/rules", there.rules_of(site), wanted.rules, site=site, monitors=named)

@@ -22,6 +22,7 @@ class What(StrEnum):
     PROBE = "probe"
     PAGE = "page"
     PAIR = "pair"
+    HOST = "host"
     RULE = "rule"
     MAINTENANCE = "maintenance"
 

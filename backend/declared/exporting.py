@@ -43,7 +43,7 @@ class Exported:
 
 
 def export(organisation: Organisation) -> Exported:
-    """All sites with what is not as usual of them. Carried out, it changes nothing. At most seven statements."""
+    """All sites with what is not as usual of them. Carried out, it changes nothing. At most eight statements."""
     there = There(organisation, timezone.now())
     names = Counter(site.name for site in there.sites)
     remarks = [_AMBIGUOUS.format(number, name) for name, number in names.items() if number > 1]
@@ -72,7 +72,10 @@ def _site(there: There, site: Site, remarks: list[str]) -> dict[str, Any]:
         "rules": [_rule(rule, pairs) for rule in there.rules_of(site)],
     }
     # A list that is written is all that there shall be: an empty one would speak against what people plan by hand.
-    seldom = {"maintenance": [_window(window) for window in there.windows_of(site)]}
+    seldom = {
+        "hosts": [{"name": host.name, "role": host.chosen} for host in there.hosts_of(site)],
+        "maintenance": [_window(window) for window in there.windows_of(site)],
+    }
     return told | {name: found for name, found in seldom.items() if found}
 
 

@@ -3,18 +3,19 @@
 from collections import defaultdict
 from collections.abc import Collection
 from datetime import datetime
+from functools import cached_property
 
 from django.db.models import Q
 
 from backend.accounts.models import Organisation
 from backend.alerts.models import Maintenance, Rule
 from backend.compare.models import Pairing
-from backend.sites.models import Monitor, MonitorKind, Site, SiteStatus
+from backend.sites.models import Host, Monitor, MonitorKind, Site, SiteStatus
 
 
 class There:
     """Sites of these names, or all that are measured, with all that belongs to them, and the rules and windows for all
-    sites. At most seven statements.
+    sites. At most eight statements.
     """
 
     def __init__(self, organisation: Organisation, now: datetime, names: Collection[str] | None = None) -> None:
@@ -55,6 +56,17 @@ class There:
     def rules_of(self, site: Site | None) -> list[Rule]:
         """Those of a site, or for all sites."""
         return self._rules[site.pk if site else None]
+
+    def hosts_of(self, site: Site) -> list[Host]:
+        """Those of which somebody said what they are, as it was when they were asked for first."""
+        return self._hosts[site.pk]
+
+    @cached_property
+    def _hosts(self) -> dict[int, list[Host]]:
+        hosts: dict[int, list[Host]] = defaultdict(list)
+        for host in Host.objects.filter(site__in=self.sites, chosen__isnull=False).order_by("name"):
+            hosts[host.site_id].append(host)
+        return hosts
 
     def windows_of(self, site: Site | None) -> list[Maintenance]:
         """The maintenance of a site, or of all sites, that is not over."""

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from backend.compare.pairings import PairingDraft
-from backend.sites.models import MonitorKind
+from backend.sites.models import HostRole, MonitorKind
 from backend.sites.monitor_settings import MonitorSettings
 
 
@@ -24,6 +24,14 @@ class WantedPair:
 
     draft: PairingDraft
     paused: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedHost:
+    """What a host is to a site, whatever it seems to be."""
+
+    name: str
+    role: HostRole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +74,7 @@ class WantedSite:
     monitors: Mapping[MonitorKind, WantedMonitor] = field(default_factory=dict)
     relies_on: Sequence[str] | None = None
     pairs: Sequence[WantedPair] | None = None
+    hosts: Sequence[WantedHost] | None = None
     rules: Sequence[WantedRule] | None = None
     maintenance: Sequence[WantedWindow] | None = None
 

@@ -153,7 +153,8 @@ class MonitorVersion(models.Model):
 class Host(models.Model):
     """A host that a site's pages speak to. What the owner chose stays, whatever is proposed later.
 
-    `evidence` holds the reasons of the proposal, a sentence each.
+    `evidence` holds the reasons of the proposal, a sentence each. One that was spoken of before any page asked for it
+    was seen never.
     """
 
     site = models.ForeignKey(Site, on_delete=models.CASCADE, related_name="hosts")
@@ -163,8 +164,8 @@ class Host(models.Model):
     chosen = models.CharField(max_length=12, choices=HostRole, null=True)
     chosen_by = models.ForeignKey(User, on_delete=models.SET_NULL, null=True)
     chosen_at = models.DateTimeField(null=True)
-    first_seen_at = models.DateTimeField()
-    last_seen_at = models.DateTimeField()
+    first_seen_at = models.DateTimeField(null=True)
+    last_seen_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["site", "name"], name="host_once_a_site")]

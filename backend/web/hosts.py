@@ -78,9 +78,12 @@ def _row(host: Host, costs: HostCosts | None, now: datetime) -> HostRow:
 def _title(rows: Sequence[HostRow]) -> str:
     if not rows:
         return "No host is known yet"
-    counts = {role: sum(row.role is role for row in rows) for role in _ORDER}
+    seen = [row for row in rows if row.host.last_seen_at is not None]
+    if not seen:
+        return "No page has asked for any of these yet"
+    counts = {role: sum(row.role is role for row in seen) for role in _ORDER}
     parts = [f"{count} {_NAMES[role][count > 1]}" for role, count in counts.items() if count]
-    return f"{len(rows)} host{' makes' if len(rows) == 1 else 's make'} this page: {listed(parts)}"
+    return f"{len(seen)} host{' makes' if len(seen) == 1 else 's make'} this page: {listed(parts)}"
 
 
 def _ending(row: HostRow) -> str:

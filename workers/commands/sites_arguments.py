@@ -6,7 +6,7 @@ from workers.commands.pipeline_arguments import add_service
 
 SITES = """\
 Keeps sites in a file, as code: what is measured of them, how often and from where, what they rely on, their CDN pairs,
-their rules and their maintenance.
+the roles of their hosts, their rules and their maintenance.
 
 the file:
   sites:
@@ -22,6 +22,8 @@ the file:
         - name: app.js
           cdn_url: https://cdn.shop.example/app.js
           origin: www.shop.example
+      # What hosts are to the site, where they seem to be something else: origin, cdn, own or third_party.
+      hosts: [{name: img.shop.example, role: cdn}]
       rules:
         - kind: budget
           monitor: page
@@ -33,9 +35,9 @@ the file:
   rules: []
   # maintenance: []
 
-A section (probe, page, relies_on, pairs, rules, maintenance) that is there is the whole of it: what it leaves out is
-as usual. One that is missing stays as it is, and so do sites that the file does not name: several files can each have
-their own.
+A section (probe, page, relies_on, pairs, hosts, rules, maintenance) that is there is the whole of it: what it leaves
+out is as usual. One that is missing stays as it is, and so do sites that the file does not name: several files can each
+have their own.
 Secrets come from the environment with !env, and stay as they are stored where only their name is written.
 
 environment:
@@ -82,5 +84,7 @@ def add_sites(parser: argparse.ArgumentParser, make: type[argparse.ArgumentParse
         action = actions.add_parser(name, help=words, description=description)
         action.add_argument("file", metavar="FILE", help="the file (YAML or JSON); - for standard input")
         add_service(action, scope="write (with rules also alerts)")
-        delete = "delete what a written list does not name: pairs, rules, maintenance (it is kept, and told)"
+        delete = (
+            "delete what a written list does not name: pairs, roles of hosts, rules, maintenance (it is kept, and told)"
+        )
         action.add_argument("--delete", action="store_true", help=delete)

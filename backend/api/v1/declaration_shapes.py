@@ -18,10 +18,12 @@ from backend.api.v1.rules import Name as RuleName
 from backend.api.v1.shapes import In, Instant, Url
 from backend.compare.models import MAX_NAME_CHARS as MAX_PAIR_NAME_CHARS
 from backend.compare.pairings import PairingDraft
-from backend.declared.wanted import Wanted, WantedMonitor, WantedPair, WantedRule, WantedSite, WantedWindow
+from backend.compare.seen import MAX_NAME_CHARS as MAX_HOST_CHARS
+from backend.declared.wanted import Wanted, WantedHost, WantedMonitor, WantedPair, WantedRule, WantedSite, WantedWindow
 from backend.sites.actions import MAX_NAME_CHARS, MAX_PAIRS, MAX_SITES
 from backend.sites.dependencies import MAX_RELIED_ON
-from backend.sites.models import MonitorKind
+from backend.sites.hosts import MAX_CHOSEN
+from backend.sites.models import HostRole, MonitorKind
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S, defaults
 from workers.measurement.messages import Kind
 
@@ -53,6 +55,13 @@ class DeclaredPair(In):
     regions: Regions = []
     ignore_certificate_errors: bool = False
     paused: bool = False
+
+
+class DeclaredHost(In):
+    """What a host is to the site, whatever it seems to be; a page need not have asked for it yet."""
+
+    name: Annotated[str, StringConstraints(min_length=1, max_length=MAX_HOST_CHARS)]
+    role: HostRole
 
 
 class DeclaredRule(In):
@@ -91,6 +100,7 @@ class DeclaredSite(In):
     page: DeclaredPage | None = None
     relies_on: Annotated[list[SiteName], Field(max_length=MAX_RELIED_ON)] | None = None
     pairs: Annotated[list[DeclaredPair], Field(max_length=MAX_PAIRS)] | None = None
+    hosts: Annotated[list[DeclaredHost], Field(max_length=MAX_CHOSEN)] | None = None
     rules: Annotated[list[DeclaredRule], Field(max_length=MAX_RULES_OF_A_SITE)] | None = None
     maintenance: Windows | None = None
 
@@ -119,6 +129,7 @@ def _site(site: DeclaredSite) -> WantedSite:
         monitors=_monitors(site),
         relies_on=site.relies_on,
         pairs=None if site.pairs is None else tuple(_pair(pair) for pair in site.pairs),
+        hosts=None if site.hosts is None else tuple(WantedHost(**host.model_dump()) for host in site.hosts),
         rules=None if site.rules is None else tuple(_rule(rule) for rule in site.rules),
         maintenance=_windows(site.maintenance),
     )

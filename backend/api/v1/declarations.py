@@ -23,10 +23,7 @@ DECLARATIONS = Policy(name="declarations", quota=30, window_s=60, of_organisatio
 READ = needs(Scope.READ)
 WRITE = needs(Scope.WRITE, permission=Permission.EDIT_SITES, policy=DECLARATIONS)
 MayDelete = Annotated[
-    bool,
-    Query(
-        False, description="Whether what a written list does not name goes: pairs, rules, maintenance. Sites never do."
-    ),
+    bool, Query(False, description="Whether what a written list does not name is deleted. Sites never are.")
 ]
 # As the field of a file: a list of texts, numbers or, of a page's steps and cookies, objects.
 Value = bool | int | float | str | list[str | int | dict[str, Any]] | dict[str, Any] | None

@@ -43,15 +43,17 @@ class CostsOfHost(Out):
 
 
 class Host(Out):
-    """`role` is what somebody chose, else what is proposed; `evidence` says why it is proposed."""
+    """`role` is what somebody chose, else what is proposed; `evidence` says why it is proposed. One that no page has
+    asked for yet was seen never.
+    """
 
     name: str
     role: HostRole
     proposed: HostRole
     chosen: HostRole | None
     evidence: list[str]
-    first_seen_at: datetime
-    last_seen_at: datetime
+    first_seen_at: datetime | None
+    last_seen_at: datetime | None
     costs: CostsOfHost | None
 
 

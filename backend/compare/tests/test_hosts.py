@@ -7,11 +7,12 @@ from backend.accounts.models import AuditEntry
 from backend.cast import Member
 from backend.compare.actions import look_at_hosts
 from backend.compare.tests.world import World
+from backend.faults import InvalidError
 from backend.runs.queries import host_costs
 from backend.runs.tests.factories import NOW
 from backend.runs.tests.results import CERTIFICATE, FAILED, page
-from backend.sites import queries
-from backend.sites.hosts import choose_role
+from backend.sites import hosts, queries
+from backend.sites.hosts import choose_role, foretell_role
 from backend.sites.models import Host, HostRole
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +65,57 @@ def test_a_host_is_forgotten_when_no_page_that_is_kept_asked_for_it_unless_the_o
     look_at_hosts(site=world.site, now=NOW)
     assert {"seldom.example", "kept.example"} < roles(world).keys()
     assert "old.example" not in roles(world)
+
+
+def test_a_host_that_was_spoken_of_before_is_seen_from_its_first_page_on(world: World, bob: Member) -> None:
+    foretold = [
+        foretell_role(actor=bob.user, site=world.site, name=name, role=HostRole.CDN)
+        for name in ("host-2.example", "later.example", "never.example")
+    ]
+    assert [(host.role, host.first_seen_at) for host in foretold] == [(HostRole.CDN, None)] * 3
+    choose_role(actor=bob.user, host=foretold[2], role=None)
+    load(world)
+    look_at_hosts(site=world.site, now=NOW)
+    seen = {host.name: (host.role, host.first_seen_at, host.last_seen_at) for host in queries.hosts(world.site)}
+    assert seen["host-2.example"] == (HostRole.CDN, NOW, NOW)
+    assert seen["later.example"] == (HostRole.CDN, None, None)
+    assert "never.example" not in seen
+    look_at_hosts(site=world.site, now=NOW + DAY)
+    assert Host.objects.get(name="host-2.example").first_seen_at == NOW
+
+
+def test_no_more_hosts_are_spoken_of_before_than_a_person_keeps_in_view(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hosts, "MAX_CHOSEN", 1)
+    foretell_role(actor=None, site=world.site, name="one.example", role=HostRole.CDN)
+    with pytest.raises(InvalidError, match=r"1 hosts of this site have a role that somebody chose\."):
+        foretell_role(actor=None, site=world.site, name="two.example", role=HostRole.CDN)
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("CDN.Shop.example", "cdn.shop.example"),
+        ("b\u00fccher.example", "xn--bcher-kva.example"),
+        ("2001:DB8::1", "2001:db8::1"),
+        ("192.0.2.1", "192.0.2.1"),
+    ],
+)
+def test_hosts_are_known_by_the_name_that_pages_ask_for(text: str, name: str) -> None:
+    assert hosts.canonical_host(text) == name
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("https://shop.example", "shop.example/", "shop.example?a", "shop.example#a", "shop.example:443"),
+        *("me@shop.example", "", "[::1]", "a b.example", "*.shop.example", "::x", "a\\b"),
+    ],
+)
+def test_what_is_no_name_of_a_host_is_refused(text: str) -> None:
+    with pytest.raises(InvalidError, match="The name of a host is such as"):
+        hosts.canonical_host(text)
 
 
 def test_costs_are_medians_of_connections_and_counts_of_the_period(

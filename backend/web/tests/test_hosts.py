@@ -79,6 +79,10 @@ def test_another_organisation_does_not_find_them(client: Client, world: World, c
     assert Host.objects.get(name="img.shop.example").chosen is None
 
 
+def host(name: str, proposed: str) -> Host:
+    return Host(name=name, proposed=proposed, first_seen_at=NOW, last_seen_at=NOW)
+
+
 def costs(host: str, **changes: object) -> HostCosts:
     usual: dict[str, object] = dict.fromkeys(HostCosts.__slots__)
     counts = {"loads": 1, "connections": 1, "used": 1, "requests": 4, "bytes": 100}
@@ -88,9 +92,9 @@ def costs(host: str, **changes: object) -> HostCosts:
 
 @pytest.mark.parametrize(("days", "sentence"), [(9, "ends in 9 days."), (1, "ends in 1 day."), (-2, "has expired.")])
 def test_a_certificate_that_ends_soon_is_said_first(days: int, sentence: str) -> None:
-    host = Host(name="cdn.shop.example", proposed="cdn")
+    cdn = host("cdn.shop.example", "cdn")
     not_after = NOW + timedelta(days=days, hours=1)
-    hosts = hosts_of([host], [costs("cdn.shop.example", certificate_not_after=not_after)], NOW)
+    hosts = hosts_of([cdn], [costs("cdn.shop.example", certificate_not_after=not_after)], NOW)
     assert hosts.verdict.level == "warn"
     ending = f"The certificate of cdn.shop.example {sentence}"
     assert hosts.reason == f"{ending} cdn.shop.example sends 100 % of the bytes received, TLS included."
@@ -99,26 +103,34 @@ def test_a_certificate_that_ends_soon_is_said_first(days: int, sentence: str) ->
 
 @pytest.mark.parametrize(("days", "level"), [(5, "info"), (1.4, "warn")])
 def test_a_certificate_that_lives_for_six_days_ends_soon_once_its_renewal_is_late(days: float, level: str) -> None:
-    host, ends = Host(name="cdn.shop.example", proposed="cdn"), NOW + timedelta(days=days)
+    cdn, ends = host("cdn.shop.example", "cdn"), NOW + timedelta(days=days)
     life = {"certificate_not_before": ends - timedelta(days=6), "certificate_not_after": ends}
-    hosts = hosts_of([host], [costs("cdn.shop.example", **life)], NOW)
+    hosts = hosts_of([cdn], [costs("cdn.shop.example", **life)], NOW)
     assert (hosts.verdict.level, hosts.rows[0].certificate_ends) == (level, level == "warn")
 
 
 def test_connections_that_carried_nothing_take_no_request_from_those_that_found_one_open() -> None:
-    host = Host(name="cdn.shop.example", proposed="cdn")
-    hosts = hosts_of([host], [costs("cdn.shop.example", connections=6, used=1, requests=9)], NOW)
+    cdn = host("cdn.shop.example", "cdn")
+    hosts = hosts_of([cdn], [costs("cdn.shop.example", connections=6, used=1, requests=9)], NOW)
     assert hosts.rows[0].reused_percent == 89
 
 
 def test_a_host_of_few_loads_sends_no_more_than_it_sent_in_all_of_them() -> None:
-    hosts = [Host(name="shop.example", proposed="origin"), Host(name="ads.example", proposed="third_party")]
+    hosts = [host("shop.example", "origin"), host("ads.example", "third_party")]
     often, rarely = costs("shop.example", loads=10, bytes=9_000), costs("ads.example", loads=1, bytes=1_000)
     told = hosts_of(hosts, [often, rarely], NOW)
     assert told.reason == "shop.example sends 90 % of the bytes received, TLS included."
 
 
 def test_hosts_nobody_spoke_to_in_the_period_are_still_listed() -> None:
-    hosts = hosts_of([Host(name="old.example", proposed="own")], [], NOW)
+    hosts = hosts_of([host("old.example", "own")], [], NOW)
     assert hosts.verdict.text == "1 host makes this page: 1 host of your own"
     assert hosts.rows[0].costs is None
+
+
+def test_hosts_that_no_page_has_asked_for_yet_make_no_page() -> None:
+    said = Host(name="cdn.shop.example", proposed="third_party", chosen="cdn")
+    assert hosts_of([said], [], NOW).verdict.text == "No page has asked for any of these yet"
+    both = hosts_of([said, host("shop.example", "origin")], [], NOW)
+    assert both.verdict.text == "1 host makes this page: 1 origin"
+    assert [row.role for row in both.rows] == ["origin", "cdn"]
