@@ -14,6 +14,7 @@ from backend.declared.hosts import carry_out_hosts
 from backend.declared.monitors import carry_out_monitor
 from backend.declared.pairs import carry_out_pairs
 from backend.declared.rules import Monitors, carry_out_rules
+from backend.declared.status_pages import carry_out_pages
 from backend.declared.there import There
 from backend.declared.wanted import Wanted, WantedSite
 from backend.declared.windows import carry_out_windows
@@ -61,6 +62,8 @@ def _carried_out(carrying: Carrying, wanted: Wanted) -> tuple[Change, ...]:
         carry_out_rules(carrying, "rules", there.rules_of(None), wanted.rules)
     if wanted.maintenance is not None:
         carry_out_windows(carrying, "maintenance", there.windows_of(None), wanted.maintenance)
+    if wanted.status_pages is not None and not carrying.faults:
+        carry_out_pages(carrying, there.pages, wanted.status_pages)
     if carrying.faults:
         raise DeclarationError(carrying.faults)
     return tuple(carrying.changes)

@@ -62,11 +62,11 @@ class Carrying:
         except SiteLimitError as error:
             self.faults[path] = str(error)
 
-    def refuse_twice(self, path: str, names: Sequence[str]) -> None:
-        """Notes a fault for each that is known by a name that another one before it has."""
+    def refuse_twice(self, path: str, names: Sequence[str], *, field: str = "name") -> None:
+        """Notes a fault for each that is known by a name that another one before it has in the same field."""
         for index, name in enumerate(names):
             if name in names[:index]:
-                self.faults[f"{path}/{index}/name"] = f"{name[:80]} is named twice."
+                self.faults[f"{path}/{index}/{field}"] = f"{name[:80]} is named twice."
 
     def refuse_unknown_regions(self, codes: Iterable[str], *, kept: Sequence[str] = ()) -> None:
         """What is kept may be gone since. Raises InvalidError."""

@@ -25,6 +25,7 @@ class What(StrEnum):
     HOST = "host"
     RULE = "rule"
     MAINTENANCE = "maintenance"
+    STATUS_PAGE = "status_page"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +40,7 @@ class FieldChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One thing that is made, changed or deleted. `site` is None for a rule or window of all sites, `name` what it is
+    """One thing that is made, changed or deleted. `site` is None for what is for no single one, `name` what it is
     called.
     """
 

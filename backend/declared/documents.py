@@ -10,6 +10,7 @@ from backend.compare.pairings import PairingDraft
 from backend.sites.keeping import masked
 from backend.sites.monitor_settings import MonitorSettings, defaults
 from backend.sites.page_settings import stored
+from backend.status.models import StatusPage
 from workers.measurement.messages import Kind
 from workers.measurement.script_text import KEPT
 
@@ -77,6 +78,11 @@ def window_document(window: Maintenance) -> dict[str, Any]:
 def usual_window() -> dict[str, Any]:
     """The same of a new one, but its times, which say what it is about."""
     return {"reason": ""}
+
+
+def page_document(page: StatusPage) -> dict[str, Any]:
+    """All of a status page. Its sites must have been fetched."""
+    return {"slug": page.slug, "title": page.title, "sites": sorted({site.name for site in page.sites.all()})}
 
 
 def without_usual(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from backend.compare.models import Pairing
 from backend.declared.dependencies import names_of
 from backend.declared.documents import (
     monitor_document,
+    page_document,
     pair_document,
     rule_document,
     usual_monitor,
@@ -39,11 +40,12 @@ class Exported:
     sites: tuple[Mapping[str, Any], ...]
     rules: tuple[Mapping[str, Any], ...]
     maintenance: tuple[Mapping[str, Any], ...]
+    status_pages: tuple[Mapping[str, Any], ...]
     remarks: tuple[str, ...]
 
 
 def export(organisation: Organisation) -> Exported:
-    """All sites with what is not as usual of them. Carried out, it changes nothing. At most eight statements."""
+    """All sites with what is not as usual of them. Carried out, it changes nothing. At most ten statements."""
     there = There(organisation, timezone.now())
     names = Counter(site.name for site in there.sites)
     remarks = [_AMBIGUOUS.format(number, name) for name, number in names.items() if number > 1]
@@ -51,6 +53,7 @@ def export(organisation: Organisation) -> Exported:
         sites=tuple(_site(there, site, remarks) for site in there.sites),
         rules=tuple(_rule(rule, {}) for rule in there.rules_of(None)),
         maintenance=tuple(_window(window) for window in there.windows_of(None)),
+        status_pages=tuple(page_document(page) for page in there.pages),
         remarks=tuple(remarks),
     )
 

@@ -11,14 +11,16 @@ from backend.accounts.models import Organisation
 from backend.alerts.models import Maintenance, Rule
 from backend.compare.models import Pairing
 from backend.sites.models import Host, Monitor, MonitorKind, Site, SiteStatus
+from backend.status.models import StatusPage
 
 
 class There:
     """Sites of these names, or all that are measured, with all that belongs to them, and the rules and windows for all
-    sites. At most eight statements.
+    sites; the organisation's own things once they are asked for. At most ten statements.
     """
 
     def __init__(self, organisation: Organisation, now: datetime, names: Collection[str] | None = None) -> None:
+        self._organisation = organisation
         wanted = Q(organisation=organisation, status=SiteStatus.ACTIVE)
         if names is not None:
             wanted &= Q(name__in=set(names))
@@ -67,6 +69,12 @@ class There:
         for host in Host.objects.filter(site__in=self.sites, chosen__isnull=False).order_by("name"):
             hosts[host.site_id].append(host)
         return hosts
+
+    @cached_property
+    def pages(self) -> list[StatusPage]:
+        """The status pages of the organisation with their sites. Two statements."""
+        found = StatusPage.objects.filter(organisation=self._organisation)
+        return list(found.select_related("organisation").prefetch_related("sites").order_by("slug"))
 
     def windows_of(self, site: Site | None) -> list[Maintenance]:
         """The maintenance of a site, or of all sites, that is not over."""

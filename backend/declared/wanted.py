@@ -80,9 +80,19 @@ class WantedSite:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WantedPage:
+    """A status page, known by its place in the address. `sites` are names."""
+
+    slug: str
+    title: str
+    sites: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """Sites, and what is for all of them; what is None is left as it is."""
 
     sites: Sequence[WantedSite] = ()
     rules: Sequence[WantedRule] | None = None
     maintenance: Sequence[WantedWindow] | None = None
+    status_pages: Sequence[WantedPage] | None = None

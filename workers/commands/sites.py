@@ -15,7 +15,9 @@ from workers.commands.unreadable import unreadable
 
 EXIT_SAME, EXIT_DIFFERS, EXIT_UNREACHABLE = 0, 1, 4
 # Written where there is something: an empty list is all that there shall be, and speaks against what is added by hand.
-_SELDOM = ("maintenance",)
+_SELDOM = ("maintenance", "status_pages")
+# What belongs to the organisation, and to no site.
+_OF_ALL = {"status_page": "status page"}
 _MARKS = {"create": "+", "change": "~", "delete": "-", "keep": "!"}
 _KEPT = "is not in the file, and stays; --delete takes it away"
 
@@ -100,7 +102,7 @@ def _place(document: Any, pointer: str) -> str:
     for part in pointer.split("/")[1:]:
         part = part.replace("~1", "/").replace("~0", "~")
         value = _within(value, part)
-        name = value.get("name") if isinstance(value, dict) else None
+        name = value.get("name", value.get("slug")) if isinstance(value, dict) else None
         words.append(str(name) if name and part.isdigit() else str(int(part) + 1) if part.isdigit() else part)
     return ", ".join(words[1:] if words[:1] == ["sites"] and len(words) > 1 else words)
 
@@ -122,7 +124,9 @@ def _lines(changes: list[dict[str, Any]]) -> Iterator[str]:
 
 
 def _subject(change: Mapping[str, Any]) -> str:
-    """ "Shop, probe", "Shop, rule Paint", "all sites, rule Budget"."""
+    """ "Shop, probe", "Shop, rule Paint", "all sites, rule Budget", "status page acme"."""
+    if change["what"] in _OF_ALL:
+        return f"{_OF_ALL[change['what']]} {change['name']}"
     what = "" if change["what"] == "site" else f", {change['what']}"
     return f"{change['site'] or 'all sites'}{what}{' ' + change['name'] if change['name'] else ''}"
 

@@ -6,7 +6,7 @@ from workers.commands.pipeline_arguments import add_service
 
 SITES = """\
 Keeps sites in a file, as code: what is measured of them, how often and from where, what they rely on, their CDN pairs,
-the roles of their hosts, their rules and their maintenance.
+the roles of their hosts, their rules and maintenance, and the status pages that show them.
 
 the file:
   sites:
@@ -34,10 +34,12 @@ the file:
   # Those for all sites.
   rules: []
   # maintenance: []
+  # What guests are shown; a page is known by the last part of its address.
+  # status_pages: [{slug: acme, title: Acme, sites: [Shop]}]
 
-A section (probe, page, relies_on, pairs, hosts, rules, maintenance) that is there is the whole of it: what it leaves
-out is as usual. One that is missing stays as it is, and so do sites that the file does not name: several files can each
-have their own.
+A section (probe, page, relies_on, pairs, hosts, rules, maintenance, status_pages) that is there is the whole of it:
+what it leaves out is as usual. One that is missing stays as it is, and so do sites that the file does not name: several
+files can each have their own sites, and one of them what is for all.
 Secrets come from the environment with !env, and stay as they are stored where only their name is written.
 
 environment:
@@ -84,7 +86,5 @@ def add_sites(parser: argparse.ArgumentParser, make: type[argparse.ArgumentParse
         action = actions.add_parser(name, help=words, description=description)
         action.add_argument("file", metavar="FILE", help="the file (YAML or JSON); - for standard input")
         add_service(action, scope="write (with rules also alerts)")
-        delete = (
-            "delete what a written list does not name: pairs, roles of hosts, rules, maintenance (it is kept, and told)"
-        )
+        delete = "delete what a written list does not name (else it is kept, and told); sites are never deleted"
         action.add_argument("--delete", action="store_true", help=delete)

@@ -1,5 +1,6 @@
 """Sites as a file declares them: what is sent, and as what it is understood."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -16,15 +17,27 @@ from backend.api.v1.pairings import Interval, Origin, Regions
 from backend.api.v1.rules import Delay, Params, Remind
 from backend.api.v1.rules import Name as RuleName
 from backend.api.v1.shapes import In, Instant, Url
+from backend.api.v1.status_pages import Slug, Title
 from backend.compare.models import MAX_NAME_CHARS as MAX_PAIR_NAME_CHARS
 from backend.compare.pairings import PairingDraft
 from backend.compare.seen import MAX_NAME_CHARS as MAX_HOST_CHARS
-from backend.declared.wanted import Wanted, WantedHost, WantedMonitor, WantedPair, WantedRule, WantedSite, WantedWindow
+from backend.declared.wanted import (
+    Wanted,
+    WantedHost,
+    WantedMonitor,
+    WantedPage,
+    WantedPair,
+    WantedRule,
+    WantedSite,
+    WantedWindow,
+)
 from backend.sites.actions import MAX_NAME_CHARS, MAX_PAIRS, MAX_SITES
 from backend.sites.dependencies import MAX_RELIED_ON
 from backend.sites.hosts import MAX_CHOSEN
 from backend.sites.models import HostRole, MonitorKind
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S, defaults
+from backend.status.actions import MAX_PAGES
+from backend.status.actions import MAX_SITES as MAX_SHOWN_SITES
 from workers.measurement.messages import Kind
 
 # What a page of rules can still show.
@@ -105,12 +118,21 @@ class DeclaredSite(In):
     maintenance: Windows | None = None
 
 
+class DeclaredStatusPage(In):
+    """What guests are shown of which sites, known by the last part of its address. Sites are known by their names."""
+
+    slug: Slug
+    title: Title
+    sites: Annotated[list[SiteName], Field(max_length=MAX_SHOWN_SITES)]
+
+
 class Declaration(In):
     """Sites, and what is for all of them. Sites that are not named, and sections that are left out, stay."""
 
     sites: Annotated[list[DeclaredSite], Field(max_length=MAX_SITES)] = Field(default_factory=list)
     rules: Annotated[list[DeclaredRule], Field(max_length=MAX_RULES_OF_A_SITE)] | None = None
     maintenance: Windows | None = None
+    status_pages: Annotated[list[DeclaredStatusPage], Field(max_length=MAX_PAGES)] | None = None
 
 
 def wanted_of(declaration: Declaration) -> Wanted:
@@ -119,6 +141,7 @@ def wanted_of(declaration: Declaration) -> Wanted:
         sites=tuple(_site(site) for site in declaration.sites),
         rules=None if declaration.rules is None else tuple(_rule(rule) for rule in declaration.rules),
         maintenance=_windows(declaration.maintenance),
+        status_pages=_pages(declaration.status_pages),
     )
 
 
@@ -170,3 +193,7 @@ def _rule(rule: DeclaredRule) -> WantedRule:
 
 def _windows(windows: Windows | None) -> tuple[WantedWindow, ...] | None:
     return None if windows is None else tuple(WantedWindow(**window.model_dump()) for window in windows)
+
+
+def _pages(pages: Sequence[DeclaredStatusPage] | None) -> tuple[WantedPage, ...] | None:
+    return None if pages is None else tuple(WantedPage(**page.model_dump()) for page in pages)

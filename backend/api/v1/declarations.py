@@ -60,6 +60,7 @@ class Exported(Out):
     sites: list[dict[str, Any]]
     rules: list[dict[str, Any]]
     maintenance: list[dict[str, Any]]
+    status_pages: list[dict[str, Any]]
     remarks: list[str]
 
 
