@@ -9,6 +9,7 @@ from backend.accounts.room import hold
 from backend.compare.models import Pairing
 from backend.declared.carrying import Carrying, DeclarationError
 from backend.declared.changes import Act, Change, What
+from backend.declared.channels import carry_out_channels
 from backend.declared.dependencies import carry_out_dependencies
 from backend.declared.hosts import carry_out_hosts
 from backend.declared.monitors import carry_out_monitor
@@ -51,6 +52,8 @@ def plan(
 
 def _carried_out(carrying: Carrying, wanted: Wanted) -> tuple[Change, ...]:
     hold(carrying.organisation)
+    if wanted.channels is not None:
+        carry_out_channels(carrying, wanted.channels)
     there = There(carrying.organisation, carrying.now, [site.name for site in wanted.sites])
     carrying.refuse_twice("sites", [site.name for site in wanted.sites])
     for index, site in enumerate(wanted.sites):

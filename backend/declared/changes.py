@@ -18,6 +18,7 @@ class Act(StrEnum):
 
 
 class What(StrEnum):
+    CHANNEL = "channel"
     SITE = "site"
     PROBE = "probe"
     PAGE = "page"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from backend.alerts.models import Maintenance, Rule
+from backend.alerts.models import Channel, ChannelKind, Maintenance, Rule
 from backend.alerts.parameters import KINDS
 from backend.compare.pairings import PairingDraft
 from backend.sites.keeping import masked
@@ -16,6 +16,25 @@ from workers.measurement.script_text import KEPT
 
 _SAME = ("url", "interval_s", "timeout_s", "profile", "body_text", "ignore_certificate_errors")
 _LISTS = ("regions", "accepted_status")
+
+
+def channel_document(channel: Channel) -> dict[str, Any]:
+    """All of a channel but its secrets. One that was switched off because the other side is gone is meant to be on."""
+    document = {
+        "name": channel.name,
+        "kind": channel.kind,
+        "after_s": channel.after_s,
+        "hours": channel.hours,
+        "weekly_report": channel.weekly,
+        "enabled": channel.enabled or bool(channel.disabled_reason),
+    }
+    is_app = channel.kind == ChannelKind.SLACK_APP
+    return document | ({"slack_app": {"conversation": channel.target}} if is_app else {})
+
+
+def usual_channel() -> dict[str, Any]:
+    """The same of a new one, but its name, its kind and where it leads."""
+    return {"after_s": 0, "hours": None, "weekly_report": False, "enabled": True}
 
 
 def monitor_document(settings: MonitorSettings, *, paused: bool) -> dict[str, Any]:

@@ -11,12 +11,15 @@ from backend.accounts.models import Organisation
 from backend.alerts.models import Maintenance, Rule
 from backend.compare.actions import draft_of
 from backend.compare.models import Pairing
+from backend.declared.channels import known_channels
 from backend.declared.dependencies import names_of
 from backend.declared.documents import (
+    channel_document,
     monitor_document,
     page_document,
     pair_document,
     rule_document,
+    usual_channel,
     usual_monitor,
     usual_pair,
     usual_rule,
@@ -41,11 +44,12 @@ class Exported:
     rules: tuple[Mapping[str, Any], ...]
     maintenance: tuple[Mapping[str, Any], ...]
     status_pages: tuple[Mapping[str, Any], ...]
+    channels: tuple[Mapping[str, Any], ...]
     remarks: tuple[str, ...]
 
 
 def export(organisation: Organisation) -> Exported:
-    """All sites with what is not as usual of them. Carried out, it changes nothing. At most ten statements."""
+    """All sites with what is not as usual of them. Carried out, it changes nothing. At most eleven statements."""
     there = There(organisation, timezone.now())
     names = Counter(site.name for site in there.sites)
     remarks = [_AMBIGUOUS.format(number, name) for name, number in names.items() if number > 1]
@@ -54,6 +58,9 @@ def export(organisation: Organisation) -> Exported:
         rules=tuple(_rule(rule, {}) for rule in there.rules_of(None)),
         maintenance=tuple(_window(window) for window in there.windows_of(None)),
         status_pages=tuple(page_document(page) for page in there.pages),
+        channels=tuple(
+            without_usual(channel_document(channel), usual_channel()) for channel in known_channels(organisation)
+        ),
         remarks=tuple(remarks),
     )
 

@@ -5,9 +5,26 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from backend.alerts.actions.channels import AS_BEFORE
+from backend.alerts.channels.config import Destination
+from backend.alerts.hours import Hours
+from backend.alerts.models import ChannelKind
 from backend.compare.pairings import PairingDraft
 from backend.sites.models import HostRole, MonitorKind
 from backend.sites.monitor_settings import MonitorSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedChannel:
+    """A way to tell people, known by its name. Of where it leads, what is left out stays as it is stored."""
+
+    name: str
+    kind: ChannelKind
+    destination: Destination = AS_BEFORE
+    after_s: int = 0
+    hours: Hours | None = None
+    weekly_report: bool = False
+    enabled: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,3 +113,4 @@ class Wanted:
     rules: Sequence[WantedRule] | None = None
     maintenance: Sequence[WantedWindow] | None = None
     status_pages: Sequence[WantedPage] | None = None
+    channels: Sequence[WantedChannel] | None = None

@@ -15,9 +15,9 @@ from workers.commands.unreadable import unreadable
 
 EXIT_SAME, EXIT_DIFFERS, EXIT_UNREACHABLE = 0, 1, 4
 # Written where there is something: an empty list is all that there shall be, and speaks against what is added by hand.
-_SELDOM = ("maintenance", "status_pages")
+_SELDOM = ("maintenance", "status_pages", "channels")
 # What belongs to the organisation, and to no site.
-_OF_ALL = {"status_page": "status page"}
+_OF_ALL = {"channel": "channel", "status_page": "status page"}
 _MARKS = {"create": "+", "change": "~", "delete": "-", "keep": "!"}
 _KEPT = "is not in the file, and stays; --delete takes it away"
 

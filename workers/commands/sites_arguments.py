@@ -6,7 +6,7 @@ from workers.commands.pipeline_arguments import add_service
 
 SITES = """\
 Keeps sites in a file, as code: what is measured of them, how often and from where, what they rely on, their CDN pairs,
-the roles of their hosts, their rules and maintenance, and the status pages that show them.
+the roles of their hosts, their rules and maintenance, who is told, and what status pages show.
 
 the file:
   sites:
@@ -30,16 +30,21 @@ the file:
           params: {metric: lcp_ms, limit: 2500}
           channels: [ops]
       # Known by when it begins; what is over may stay here.
-      # maintenance: [{starts_at: 2026-12-01T22:00:00+01:00, ends_at: 2026-12-02T02:00:00+01:00, reason: Database}]
+      maintenance:
+        - {starts_at: 2026-12-01T22:00:00+01:00, ends_at: 2026-12-02T02:00:00+01:00, reason: Database}
   # Those for all sites.
   rules: []
-  # maintenance: []
+  maintenance: []
+  # Who is told, known by its name. Of where it leads (url, slack_app, addresses) what is left out stays.
+  channels:
+    - {name: ops, kind: slack, url: !env SLACK_WEBHOOK, after_s: 300}
   # What guests are shown; a page is known by the last part of its address.
-  # status_pages: [{slug: acme, title: Acme, sites: [Shop]}]
+  status_pages:
+    - {slug: acme, title: Acme, sites: [Shop]}
 
-A section (probe, page, relies_on, pairs, hosts, rules, maintenance, status_pages) that is there is the whole of it:
-what it leaves out is as usual. One that is missing stays as it is, and so do sites that the file does not name: several
-files can each have their own sites, and one of them what is for all.
+A section (probe, page, relies_on, pairs, hosts, rules, maintenance, channels, status_pages) that is there is the whole
+of it: what it leaves out is as usual. One that is missing stays as it is, and so do sites that the file does not name:
+several files can each have their own sites, and one of them what is for all.
 Secrets come from the environment with !env, and stay as they are stored where only their name is written.
 
 environment:
@@ -85,6 +90,6 @@ def add_sites(parser: argparse.ArgumentParser, make: type[argparse.ArgumentParse
     ):
         action = actions.add_parser(name, help=words, description=description)
         action.add_argument("file", metavar="FILE", help="the file (YAML or JSON); - for standard input")
-        add_service(action, scope="write (with rules also alerts)")
+        add_service(action, scope="write (with rules, maintenance or channels also alerts)")
         delete = "delete what a written list does not name (else it is kept, and told); sites are never deleted"
         action.add_argument("--delete", action="store_true", help=delete)

@@ -34,7 +34,7 @@ SlackText = Annotated[str, StringConstraints(max_length=300)]
 After = Annotated[int, Field(ge=0, le=MAX_AFTER_S)]
 Day = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 Clock = Annotated[str, StringConstraints(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$"), Field(examples=["08:00"])]
-CHANGING = Permission.MANAGE_CHANNELS
+CHANGE_CHANNELS = needs(Scope.ALERTS, permission=Permission.MANAGE_CHANNELS)
 
 
 class LastAnswer(Out):
@@ -180,7 +180,7 @@ def list_channels(request: ApiRequest, limit: Limit = 50, cursor: Cursor = "") -
     return page_of(request, rows, Page[Channel], limit=limit, shape=_shape, key=lambda row: [row.name])
 
 
-@router.post("/channels", auth=needs(Scope.ALERTS, permission=CHANGING), response={201: MadeChannel})
+@router.post("/channels", auth=CHANGE_CHANNELS, response={201: MadeChannel})
 def create_channel(request: ApiRequest, channel: NewChannel) -> Status[MadeChannel]:
     """A new channel. Send a test afterwards to see whether it arrives."""
     made = actions.create_channel(
@@ -188,9 +188,9 @@ def create_channel(request: ApiRequest, channel: NewChannel) -> Status[MadeChann
         organisation=request.caller.organisation,
         kind=channel.kind,
         name=channel.name,
-        destination=_destination(channel),
+        destination=destination_of(channel),
         after_s=channel.after_s,
-        hours=_hours(channel.hours),
+        hours=hours_of(channel.hours),
         weekly=channel.weekly_report,
     )
     request.out["Location"] = f"/api/v1/channels/{made.channel.public_id}"
@@ -204,7 +204,7 @@ def get_channel(request: ApiRequest, channel_id: UUID) -> Channel:
     return _shape(_row(request, channel_id))
 
 
-@router.patch("/channels/{uuid:channel_id}", auth=needs(Scope.ALERTS, permission=CHANGING), response=Channel)
+@router.patch("/channels/{uuid:channel_id}", auth=CHANGE_CHANNELS, response=Channel)
 def change_channel(request: ApiRequest, channel_id: UUID, change: ChannelChange) -> Channel:
     """Another name, destination, delay or hours, or on and off. What waits when it is switched off is never sent."""
     channel, actor = _owned(request, channel_id), request.caller.actor
@@ -212,9 +212,9 @@ def change_channel(request: ApiRequest, channel_id: UUID, change: ChannelChange)
         actor=actor,
         channel=channel,
         name=change.name or "",
-        destination=_destination(change),
+        destination=destination_of(change),
         after_s=change.after_s,
-        hours=_hours(change.hours) or ("any" if "hours" in change.model_fields_set else "same"),
+        hours=hours_of(change.hours) or ("any" if "hours" in change.model_fields_set else "same"),
         weekly=change.weekly_report,
     )
     if change.enabled is not None:
@@ -222,14 +222,14 @@ def change_channel(request: ApiRequest, channel_id: UUID, change: ChannelChange)
     return _shape(_row(request, channel_id))
 
 
-@router.delete("/channels/{uuid:channel_id}", auth=needs(Scope.ALERTS, permission=CHANGING), response={204: None})
+@router.delete("/channels/{uuid:channel_id}", auth=CHANGE_CHANNELS, response={204: None})
 def delete_channel(request: ApiRequest, channel_id: UUID) -> HttpResponse:
     """Ends a channel. What it was told stays in the logs of the incidents."""
     actions.delete_channel(actor=request.caller.actor, channel=_owned(request, channel_id))
     return HttpResponse(status=204)
 
 
-@router.post("/channels/{uuid:channel_id}/test", auth=needs(Scope.ALERTS, permission=CHANGING), response=Tested)
+@router.post("/channels/{uuid:channel_id}/test", auth=CHANGE_CHANNELS, response=Tested)
 @calls_out
 def test_channel(request: ApiRequest, channel_id: UUID) -> Tested:
     """Sends a test message now, once, and gives the other side's answer."""
@@ -237,7 +237,7 @@ def test_channel(request: ApiRequest, channel_id: UUID) -> Tested:
     return Tested(outcome=sent.outcome, status=sent.status, answer=sent.answer)
 
 
-@router.post("/channels/{uuid:channel_id}/secret", auth=needs(Scope.ALERTS, permission=CHANGING), response=NewSecret)
+@router.post("/channels/{uuid:channel_id}/secret", auth=CHANGE_CHANNELS, response=NewSecret)
 def rotate_channel_secret(request: ApiRequest, channel_id: UUID) -> NewSecret:
     """A new signing secret for a webhook. For a day the old one signs beside it."""
     secret = actions.rotate_secret(actor=request.caller.actor, channel=_owned(request, channel_id))
@@ -296,12 +296,12 @@ def _shape(row: queries.ChannelRow) -> Channel:
     )
 
 
-def _destination(given: NewChannel | ChannelChange) -> Destination:
+def destination_of(given: NewChannel | ChannelChange) -> Destination:
     app = given.slack_app or SlackApp()
     return Destination(url=given.url or "", addresses=" ".join(given.addresses or ()), **app.model_dump())
 
 
-def _hours(given: NewHours | None) -> StoredHours | None:
+def hours_of(given: NewHours | None) -> StoredHours | None:
     """In the order of the week, each day once."""
     if given is None:
         return None

@@ -6,10 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
+from backend.alerts.actions.channels import MAX_CHANNELS
 from backend.alerts.message import Severity
 from backend.alerts.models import RuleKind
 from backend.alerts.models.channels import MAX_NAME_CHARS as MAX_CHANNEL_NAME_CHARS
 from backend.alerts.models.rules import MAX_WINDOWS
+from backend.api.v1.channels import NewChannel, destination_of, hours_of
 from backend.api.v1.maintenance import Reason
 from backend.api.v1.monitors import MonitorSettingsIn, changed
 from backend.api.v1.page_settings import PageChange, changed_page
@@ -23,6 +25,7 @@ from backend.compare.pairings import PairingDraft
 from backend.compare.seen import MAX_NAME_CHARS as MAX_HOST_CHARS
 from backend.declared.wanted import (
     Wanted,
+    WantedChannel,
     WantedHost,
     WantedMonitor,
     WantedPage,
@@ -118,6 +121,20 @@ class DeclaredSite(In):
     maintenance: Windows | None = None
 
 
+class DeclaredChannel(NewChannel):
+    """A way to tell people, known by its name; it keeps its kind. Of where it leads (`url`, `slack_app`, `addresses`),
+    which is told to nobody, what is left out stays; a new one must say it.
+    """
+
+    name: ChannelName
+    enabled: bool = True
+
+    @property
+    def tells_secrets(self) -> bool:
+        """Whether it says where to, beyond what everybody may see of it."""
+        return bool(replace(destination_of(self), conversation=""))
+
+
 class DeclaredStatusPage(In):
     """What guests are shown of which sites, known by the last part of its address. Sites are known by their names."""
 
@@ -132,6 +149,7 @@ class Declaration(In):
     sites: Annotated[list[DeclaredSite], Field(max_length=MAX_SITES)] = Field(default_factory=list)
     rules: Annotated[list[DeclaredRule], Field(max_length=MAX_RULES_OF_A_SITE)] | None = None
     maintenance: Windows | None = None
+    channels: Annotated[list[DeclaredChannel], Field(max_length=MAX_CHANNELS)] | None = None
     status_pages: Annotated[list[DeclaredStatusPage], Field(max_length=MAX_PAGES)] | None = None
 
 
@@ -142,6 +160,7 @@ def wanted_of(declaration: Declaration) -> Wanted:
         rules=None if declaration.rules is None else tuple(_rule(rule) for rule in declaration.rules),
         maintenance=_windows(declaration.maintenance),
         status_pages=_pages(declaration.status_pages),
+        channels=None if declaration.channels is None else tuple(map(_channel, declaration.channels)),
     )
 
 
@@ -197,3 +216,15 @@ def _windows(windows: Windows | None) -> tuple[WantedWindow, ...] | None:
 
 def _pages(pages: Sequence[DeclaredStatusPage] | None) -> tuple[WantedPage, ...] | None:
     return None if pages is None else tuple(WantedPage(**page.model_dump()) for page in pages)
+
+
+def _channel(channel: DeclaredChannel) -> WantedChannel:
+    return WantedChannel(
+        name=channel.name,
+        kind=channel.kind,
+        destination=destination_of(channel),
+        after_s=channel.after_s,
+        hours=hours_of(channel.hours),
+        weekly_report=channel.weekly_report,
+        enabled=channel.enabled,
+    )

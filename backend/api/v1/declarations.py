@@ -4,10 +4,12 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated, Any
 
+from django.db import transaction
 from ninja import Query, Router
 
 from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import CHANGE_ALERTS, ApiRequest, needs
+from backend.api.v1.channels import CHANGE_CHANNELS
 from backend.api.v1.declaration_shapes import Declaration, DeclaredSite, wanted_of
 from backend.api.v1.limits import Policy
 from backend.api.v1.shapes import Out
@@ -61,6 +63,7 @@ class Exported(Out):
     rules: list[dict[str, Any]]
     maintenance: list[dict[str, Any]]
     status_pages: list[dict[str, Any]]
+    channels: list[dict[str, Any]]
     remarks: list[str]
 
 
@@ -88,9 +91,14 @@ def _outcome(
     caller = request.caller
     if _is_of_alerts(declaration):
         CHANGE_ALERTS(request)
-    changes = act(
-        actor=caller.actor, organisation=caller.organisation, wanted=wanted_of(declaration), may_delete=delete
-    )
+    if any(channel.tells_secrets for channel in declaration.channels or ()):
+        CHANGE_CHANNELS(request)
+    wanted = wanted_of(declaration)
+    with transaction.atomic():
+        changes = act(actor=caller.actor, organisation=caller.organisation, wanted=wanted, may_delete=delete)
+        # Who may not change channels may still carry out a file in which they are as they are.
+        if any(change.what is What.CHANNEL and change.act is not Act.KEEP for change in changes):
+            CHANGE_CHANNELS(request)
     return Declared(changes=[_shape(change) for change in changes])
 
 

@@ -326,8 +326,8 @@ def test_an_export_asks_as_often_for_many_sites_as_for_one(
     program: Program, world: World, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     program.post("declaration/apply", {"sites": [NEW]})
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         export(world.member.organisation)
     program.post("declaration/apply", {"sites": [NEW | {"name": f"New {n}"} for n in range(3)]})
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         assert len(export(world.member.organisation).sites) == 5

@@ -28,6 +28,17 @@ sites:
     rules:
       - {kind: budget, name: Paint, params: {metric: lcp_ms, limit: 2500}}
 """
+# Behind SHOP: the hosts are the site's.
+OF_ALL = """\
+    hosts:
+      - {name: cdn.shop.example, role: cdn}
+maintenance:
+  - {starts_at: 2026-01-01T22:00:00Z, ends_at: 2026-01-02T02:00:00Z, reason: Database}
+channels:
+  - {name: ops, kind: slack, url: !env SLACK_WEBHOOK, after_s: 300}
+status_pages:
+  - {slug: acme, title: Acme, sites: [Shop]}
+"""
 
 
 @pytest.fixture
@@ -96,6 +107,31 @@ def test_what_is_not_in_the_file_any_more_stays_until_deleting_is_allowed(
     assert "! Shop, pair app.js is not in the file, and stays; --delete takes it away" in capsys.readouterr().out
     assert sites("apply", "--delete", str(file)) == 0
     assert capsys.readouterr().out == "- Shop, pair app.js\n1 change\n"
+
+
+def test_what_belongs_to_no_site_is_carried_out_with_secrets_of_the_environment(
+    sites: Command, file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SLACK_WEBHOOK", "https://hooks.slack.com/services/s3cret")
+    file.write_text(SHOP + OF_ALL)
+    assert sites("apply", str(file)) == 0
+    assert capsys.readouterr().out == (
+        "+ channel ops\n+ Shop\n~ Shop, probe\n    interval_s  60 → 120\n+ Shop, pair app.js\n"
+        "+ Shop, host cdn.shop.example\n    role  as usual → cdn\n+ Shop, rule Paint\n+ status page acme\n7 changes\n"
+    )
+    assert sites("export") == 0
+    exported = capsys.readouterr().out
+    assert "s3cret" not in exported
+    file.write_text(exported)
+    assert sites("plan", "--delete", str(file)) == 0
+    monkeypatch.setenv("SLACK_WEBHOOK", "https://hooks.slack.com/services/an0ther")
+    file.write_text(SHOP + OF_ALL.replace("after_s: 300", "after_s: 600"))
+    capsys.readouterr()
+    assert sites("plan", str(file)) == 1
+    assert capsys.readouterr().out == "~ channel ops\n    after_s  300 → 600\n    url      another text\n1 change\n"
+    file.write_text(SHOP + OF_ALL.replace("sites: [Shop]", "sites: [x]"))
+    assert sites("plan", str(file)) == 2
+    assert f"{file}:17: status_pages, acme, sites: No site is called x." in capsys.readouterr().err
 
 
 def test_what_cannot_be_is_told_with_its_line(sites: Command, file: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,8 +206,9 @@ def test_the_file_in_the_help_can_be_carried_out(
     for code in ("eu", "us"):
         make_region(code, alice.organisation)
     monkeypatch.setenv("SHOP_KEY", "s3cret")
+    monkeypatch.setenv("SLACK_WEBHOOK", "https://hooks.slack.com/services/s3cret")
     text = SITES.partition("the file:\n")[2].partition("\n\n")[0]
-    file.write_text(text.replace("channels: [ops]", "channels: []").replace("rules: []", ""))
+    file.write_text(text.replace("  rules: []\n", ""))
     assert sites("apply", str(file)) == 0, capsys.readouterr().err
     capsys.readouterr()
     assert sites("plan", str(file)) == 0
