@@ -81,8 +81,9 @@ def test_what_a_host_brings_goes_with_it(pool: BrowserPool, site: SlowSite) -> N
     found = cost(pool, site.url("/bringing"), 3)
     assert found.gone == ("127.0.0.1", THIRD)
     assert found.metrics[Metric.REQUESTS].estimate == -3
-    assert -180_000 < found.metrics[Metric.LCP].estimate < -100_000
-    assert -450_000 < found.metrics[Metric.FULLY_LOADED].estimate < -340_000
+    # Of the middle of three loads; how exact a cost is, the blocking script tells.
+    assert -250_000 < found.metrics[Metric.LCP].estimate < -100_000
+    assert -600_000 < found.metrics[Metric.FULLY_LOADED].estimate < -340_000
 
 
 @undisturbed
