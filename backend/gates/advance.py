@@ -174,8 +174,8 @@ def _go_on(step: _Step, runs: Sequence[GateRun]) -> None:
         _end_without_regions(step)
         return
     counted = tallies(runs, step.subjects, left)
-    wanted = rounds_of(gate).runs_at(gate.look)
-    if is_complete((tally for region in counted.values() for tally in region.values()), wanted):
+    plan = rounds_of(gate)
+    if all(is_complete(region, plan, gate.look) for region in counted.values()):
         _judge(step, runs)
     elif _most_fail(gate, runs):
         _judge_finally(step, runs, status=Status.DONE)
@@ -209,9 +209,9 @@ def _judge(step: _Step, runs: Sequence[GateRun]) -> None:
         step.end(Verdict.PASS)
         return
     verdict = _verdict(step, runs)
-    is_last = gate.look >= rounds_of(gate).looks
-    if verdict in (Verdict.PASS, Verdict.FAIL) or is_last or _most_fail(gate, runs):
-        _end_judged(step, verdict, Status.DONE)
+    is_over = gate.look >= rounds_of(gate).looks or _most_fail(gate, runs)
+    if verdict in (Verdict.PASS, Verdict.FAIL) or is_over:
+        _end_judged(step, runs, verdict, Status.DONE)
     else:
         gate.look += 1
 
@@ -222,14 +222,14 @@ def _judge_finally(step: _Step, runs: Sequence[GateRun], *, status: Status) -> N
     ended = sum(run.state != RunState.PENDING for run in runs)
     late = f"The time was over when {ended} of {len(runs)} runs had come back." if status is Status.TIMEOUT else ""
     if gate.phase == Phase.BEFORE:
-        counting = [run for run in runs if run.state in COUNTING and not run.discarded]
+        counting = _counting(gate, runs)
         gate.reason = late or failed_sentence(
             [run.reason for run in counting if run.state == RunState.FAILED], len(counting)
         )
         step.end(Verdict.ERROR, status=status)
         return
     gate.warnings += [late] if late else []
-    _end_judged(step, _verdict(step, runs), status)
+    _end_judged(step, runs, _verdict(step, runs), status)
 
 
 def _verdict(step: _Step, runs: Sequence[GateRun]) -> str:
@@ -238,16 +238,34 @@ def _verdict(step: _Step, runs: Sequence[GateRun]) -> str:
     return verdict.value
 
 
-def _end_judged(step: _Step, verdict: str, status: Status) -> None:
+def _end_judged(step: _Step, runs: Sequence[GateRun], verdict: str, status: Status) -> None:
+    if verdict != Verdict.ERROR:
+        step.gate.warnings += _failures(step, runs)
     left_out = {code for rule in step.rules for code in (rule.found or {}).get("left_out", [])}
     step.gate.warnings += [f"{code} is left out: too few runs to judge." for code in sorted(left_out)]
     step.end(verdict, status=status)
+
+
+def _failures(step: _Step, runs: Sequence[GateRun]) -> Iterator[str]:
+    """A sentence for each subject of which runs failed, too few to decide: who is told of a pass shall know."""
+    for pk, side in step.subjects:
+        counting = [run for run in _counting(step.gate, runs) if (run.monitor_id, run.side) == (pk, side)]
+        failed = [run.reason for run in counting if run.state == RunState.FAILED]
+        if failed:
+            url = step.gate.address_of(pk, side)
+            where = f" at {url}" if url is not None else ""
+            yield failed_sentence(failed, len(counting), of=f" of the {step.monitors[pk].kind}{where}")
 
 
 def _most_fail(gate: Gate, runs: Sequence[GateRun]) -> bool:
     """Of either side, in most of the regions that are left."""
     left = [code for code in gate.regions if code not in gate.given_up]
     return any(_most_of([run for run in runs if run.side == side and not run.discarded], left) for side in Side)
+
+
+def _counting(gate: Gate, runs: Sequence[GateRun]) -> list[GateRun]:
+    """Those that the verdict is made of."""
+    return [run for run in runs if run.state in COUNTING and not run.discarded and run.region.code not in gate.given_up]
 
 
 def _most_of(runs: Sequence[GateRun], regions: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ from workers.measurement.failure import Blame
 from workers.measurement.messages import MissedReason
 
 # Clocks of two of our processes; the slot of a run is when it was asked for.
-_SLACK = timedelta(minutes=5)
+SLACK = timedelta(minutes=5)
 
 
 def collect(gate: Gate) -> list[GateRun]:
@@ -39,7 +39,9 @@ def tallies(
     """How far each subject is, by region."""
     counts: dict[tuple[str, Subject], Counter[str]] = defaultdict(Counter)
     for run in runs:
-        counts[run.region.code, (run.monitor_id, run.side)][_counted_as(run)] += 1
+        count, name = counts[run.region.code, (run.monitor_id, run.side)], _counted_as(run)
+        count[name] += 1
+        count["failed"] += name == "counting" and run.state == RunState.FAILED
     return {region: {subject: Tally(**counts[region, subject]) for subject in subjects} for region in regions}
 
 
@@ -54,7 +56,7 @@ def _counted_as(run: GateRun) -> str:
 def _ended(gate: Gate, ids: Sequence[UUID]) -> Mapping[UUID, Run]:
     """The runs that have ended, by the id that was asked for; of two attempts the later one."""
     either = Q(run_id__in=ids) | Q(first_run_id__in=ids)
-    found = Run.objects.filter(either, scheduled_for__gte=gate.created_at - _SLACK).order_by("attempt")
+    found = Run.objects.filter(either, scheduled_for__gte=gate.created_at - SLACK).order_by("attempt")
     return {run.first_run_id or run.run_id: run for run in found}
 
 

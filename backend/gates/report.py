@@ -81,7 +81,9 @@ def _notes(view: GateView) -> Iterable[str]:
         yield f"- {pair.monitor.kind}: {_plain(pair.after)} against {_plain(pair.before)}, measured in turns"
     for warning in view.gate.warnings[:10]:
         yield f"- {_plain(warning)}"
-    reasons = {run.reason for run in view.made if run.state == RunState.FAILED and run.reason}
+    # Where there is a verdict all the same, a warning has told of them.
+    is_told = view.gate.verdict not in ("", Verdict.ERROR)
+    reasons = {run.reason for run in view.made if run.state == RunState.FAILED and run.reason and not is_told}
     for reason in sorted(reasons)[:3]:
         yield f"- A run failed: {_plain(reason)}"
     if view.gate.warnings or reasons or view.addresses:

@@ -4,10 +4,11 @@ Where a gate compares two addresses, it measures them in turns: before, after, a
 meanwhile touches both alike.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, log2
 
+from backend.analysis.gate_types import MIN_FRESH
 from backend.gates.models import Gate, Side
 
 # A monitor and what it measures.
@@ -41,17 +42,19 @@ def rounds_of(gate: Gate) -> Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """The runs of one subject in one region. `counting` have ended and say something of the site."""
+    """The runs of one subject in one region. `counting` have ended and say something of the site, if only that they
+    `failed`."""
 
     pending: int = 0
     discarded: int = 0
     counting: int = 0
+    failed: int = 0
     nothing: int = 0
 
 
-def is_complete(tallies: Iterable[Tally], wanted: int) -> bool:
-    """Whether every subject in every region that is left has its runs."""
-    return all(tally.counting >= wanted for tally in tallies)
+def is_complete(tallies: Mapping[Subject, Tally], plan: Plan, look: int) -> bool:
+    """Whether every subject of a region has its runs."""
+    return not any(_is_short(subject, tallies, plan, look) for subject in tallies)
 
 
 def next_subject(tallies: Mapping[Subject, Tally], plan: Plan, look: int, *, turn: int = 0) -> Subject | None:
@@ -62,13 +65,12 @@ def next_subject(tallies: Mapping[Subject, Tally], plan: Plan, look: int, *, tur
     """
     if any(tally.pending for tally in tallies.values()):
         return None
-    wanted = plan.runs_at(look)
-    short = [subject for subject, tally in tallies.items() if tally.counting < wanted]
+    short = [subject for subject in tallies if _is_short(subject, tallies, plan, look)]
 
     def order(subject: Subject) -> tuple[bool, int, int, bool]:
         monitor, side = subject
         done = _done(tallies[subject])
-        other = tallies.get((monitor, _OTHER[side]))
+        other = tallies.get(_other(subject))
         leads = side == (Side.BEFORE if (done + turn) % 2 == 0 else Side.AFTER)
         return other is None or _done(other) <= done, done, monitor, not leads
 
@@ -83,6 +85,20 @@ def is_discarded(tally: Tally, plan: Plan) -> bool:
 def is_hopeless(tallies: Sequence[Tally], plan: Plan) -> bool:
     """Whether a region's runs say nothing so often that it is left out."""
     return any(tally.nothing > max(_SPARE, plan.per_region) for tally in tallies)
+
+
+def _is_short(subject: Subject, tallies: Mapping[Subject, Tally], plan: Plan, look: int) -> bool:
+    """Where one run of three failed there is another, since two say too little and would leave the region out. Where
+    most fail there is not. Of a pair either run is lost with the other."""
+    tally, other = tallies[subject], tallies.get(_other(subject))
+    lost = tally.failed + (0 if other is None else other.failed)
+    is_spoilt = tally.counting - lost < MIN_FRESH and 2 * lost < tally.counting
+    return tally.counting < plan.runs_at(look) or is_spoilt
+
+
+def _other(subject: Subject) -> Subject:
+    monitor, side = subject
+    return monitor, _OTHER[side]
 
 
 def _done(tally: Tally) -> int:

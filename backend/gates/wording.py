@@ -128,9 +128,9 @@ def summary(
     return rule_sentence(rule, found) + (f" {others} more like it." if others > 0 else "") + why + warns
 
 
-def failed_sentence(reasons: Sequence[str], runs: int) -> str:
-    """Of runs that count how many failed, and with what."""
-    return f"{len(reasons)} of {runs} runs failed.{_why(Counter(reasons))}"
+def failed_sentence(reasons: Sequence[str], runs: int, *, of: str = "") -> str:
+    """Of runs that count how many failed, and with what; `of` says whose they are."""
+    return f"{len(reasons)} of {runs} runs{of} failed.{_why(Counter(reasons))}"
 
 
 def _why(reasons: Counter[str]) -> str:

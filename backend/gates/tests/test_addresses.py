@@ -150,6 +150,21 @@ def test_headers_that_the_other_server_does_not_get_are_told_of(world: World) ->
     ]
 
 
+def test_which_address_failed_is_told_and_its_pair_is_made_again(world: World) -> None:
+    made: list[str] = []
+
+    def third_of_old_fails_in_eu(run: PendingRun) -> float | Outcome:
+        made.extend([run.region.code] if run.url else [])
+        return failing(run) if run.url and run.region.code == "eu" and made.count("eu") == 3 else 1.0
+
+    gate = world.play(ask(world), third_of_old_fails_in_eu)
+    assert (gate.verdict, gate.look) == ("pass", 1)
+    assert gate.warnings == [
+        f"1 of 10 runs of the probe at {OLD}/ failed. The reason: The server refused the connection: 203.0.113.7."
+    ]
+    assert gate.runs.filter(region__code="eu").count() == 2 * (1 + 4)
+
+
 def test_one_region_and_three_pairs_are_too_few_and_more_are_made(world: World) -> None:
     gate = world.play(ask(world, runs=Runs(regions=("eu",))))
     assert gate.verdict == "pass"

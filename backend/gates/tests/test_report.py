@@ -53,6 +53,8 @@ def test_how_sure_bounds_are_is_said_whether_or_not_runs_failed(world: World) ->
     well, spoilt = world.play(world.ask()), world.play(world.ask(confidence=0.975), one_fails)
     assert " in 3 regions, 1 of 3 looks, confidence 95 %.\n" in report(world, well)
     assert " in 3 regions, 1 of 3 looks, 1 failed, confidence 97.5 %.\n" in report(world, spoilt)
+    assert report(world, spoilt).count("failed. The reason: The server refused the connection") == 1
+    assert "A run failed" not in report(world, spoilt)
 
 
 def test_runs_are_said_to_come_from_the_regions_that_made_them(world: World) -> None:

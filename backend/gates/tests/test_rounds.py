@@ -30,7 +30,7 @@ def order(subjects: Sequence[tuple[int, str]], *, turn: int = 0, look: int = 1) 
         done = tallies[subject]
         is_first = is_discarded(done, PLAN)
         tallies[subject] = Tally(discarded=1, counting=done.counting + (0 if is_first else 1))
-    assert is_complete(tallies.values(), PLAN.runs_at(look))
+    assert is_complete(tallies, PLAN, look)
     return made
 
 
@@ -68,8 +68,30 @@ def test_a_region_whose_runs_say_nothing_is_hopeless_in_the_end() -> None:
 
 
 def test_a_look_is_complete_when_every_subject_has_its_runs() -> None:
-    assert not is_complete([Tally(counting=3), Tally(counting=2)], 3)
-    assert is_complete([Tally(counting=3), Tally(counting=4)], 3)
+    assert not is_complete({(1, AFTER): Tally(counting=3), (2, AFTER): Tally(counting=2)}, PLAN, 1)
+    assert is_complete({(1, AFTER): Tally(counting=3), (2, AFTER): Tally(counting=4)}, PLAN, 1)
+
+
+@pytest.mark.parametrize(
+    ("counting", "failed", "look", "is_enough"),
+    [(3, 0, 1, True), (3, 1, 1, False), (4, 1, 1, True), (4, 2, 1, True), (3, 2, 1, True), (6, 3, 2, True)],
+)
+def test_where_one_run_of_three_failed_another_is_made_so_that_the_region_counts(
+    counting: int, failed: int, look: int, is_enough: bool
+) -> None:
+    tallies = {(1, AFTER): Tally(counting=counting, failed=failed)}
+    assert is_complete(tallies, PLAN, look) is is_enough
+    assert (next_subject(tallies, PLAN, look) is None) is is_enough
+
+
+def test_a_pair_of_which_one_run_failed_is_made_again() -> None:
+    tallies = {(1, BEFORE): Tally(counting=3, failed=1), (1, AFTER): Tally(counting=3)}
+    assert not is_complete(tallies, PLAN, 1)
+    first = next_subject(tallies, PLAN, 1)
+    assert first is not None
+    tallies[first] = Tally(counting=4, failed=tallies[first].failed)
+    assert next_subject(tallies, PLAN, 1) == ((1, AFTER) if first == (1, BEFORE) else (1, BEFORE))
+    assert is_complete(dict.fromkeys(tallies, Tally(counting=4)), PLAN, 1)
 
 
 def test_a_pair_that_was_begun_is_ended_before_another_that_was_delayed() -> None:
