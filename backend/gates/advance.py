@@ -9,6 +9,7 @@ from uuid import UUID
 
 from backend.fleet.queries import Health, RegionState, could_hear, regions_for
 from backend.gates.addresses import Sides, without_headers
+from backend.gates.arrivals import arrivals, led_on, one_place
 from backend.gates.baseline import VERSION, Baseline, baseline_of
 from backend.gates.collecting import collect, tallies
 from backend.gates.ending import end
@@ -209,7 +210,7 @@ def _judge(step: _Step, runs: Sequence[GateRun]) -> None:
         step.end(Verdict.PASS)
         return
     verdict = _verdict(step, runs)
-    is_over = gate.look >= rounds_of(gate).looks or _most_fail(gate, runs)
+    is_over = gate.reason or gate.look >= rounds_of(gate).looks or _most_fail(gate, runs)
     if verdict in (Verdict.PASS, Verdict.FAIL) or is_over:
         _end_judged(step, runs, verdict, Status.DONE)
     else:
@@ -233,12 +234,17 @@ def _judge_finally(step: _Step, runs: Sequence[GateRun], *, status: Status) -> N
 
 
 def _verdict(step: _Step, runs: Sequence[GateRun]) -> str:
+    step.gate.reason = one_place(step.monitors, arrivals(step.gate, runs))
+    if step.gate.reason:
+        return Verdict.ERROR
     verdict = judge_gate(step.gate, step.rules, runs, baseline_of(step.gate, list(step.monitors.values())))
     GateRule.objects.bulk_update(step.rules, ["verdict", "reason", "found"])
     return verdict.value
 
 
 def _end_judged(step: _Step, runs: Sequence[GateRun], verdict: str, status: Status) -> None:
+    if not step.gate.reason:
+        step.gate.warnings += led_on(step.gate, step.monitors, arrivals(step.gate, runs))
     if verdict != Verdict.ERROR:
         step.gate.warnings += _failures(step, runs)
     left_out = {code for rule in step.rules for code in (rule.found or {}).get("left_out", [])}

@@ -1,7 +1,7 @@
 """A site with a day of history in three regions, and agents that answer as a test says."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from uuid import uuid4
 
@@ -20,9 +20,9 @@ from backend.runs.actions import register_site
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, Run
 from backend.runs.tests.factories import make_agent, make_region
-from backend.runs.tests.results import FAILED, line_of
+from backend.runs.tests.results import FAILED, line_of, measured
 from backend.sites.models import Monitor, Site
-from workers.measurement.messages import Outcome
+from workers.measurement.messages import Measured, Outcome, PageMeasurement, ProbeMeasurement
 
 REGIONS = ("eu", "us", "ap")
 TEN = AskedRule(metric="ttfb", max_change_pct=10)
@@ -45,12 +45,13 @@ Answer = Callable[[PendingRun], float | Outcome | None]
 
 @dataclass(slots=True, kw_only=True)
 class World:
-    """A site whose first byte takes 200 ms, give or take five per cent."""
+    """A site whose first byte takes 200 ms, give or take five per cent. `leads` says where an address leads to."""
 
     member: Member
     site: Site
     regions: Mapping[str, Region]
     noise: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
+    leads: Callable[[str], str] = field(default=str)
 
     def monitor(self, kind: str = "probe") -> Monitor:
         return self.site.monitors.select_related("site__organisation").get(kind=kind)
@@ -106,7 +107,7 @@ class World:
         Listening.objects.update(since=since)
 
     def _end(self, run: PendingRun, said: float | Outcome) -> None:
-        outcome = None if isinstance(said, float) else said
+        outcome = arrived(run, self.leads(run.url or run.monitor.url)) if isinstance(said, float) else said
         ingest(run.region, [line_of(run, outcome)], now=timezone.now())
         if isinstance(said, float):
             Run.objects.filter(run_id=run.run_id).update(**self._values(said), config_version=run.config_version)
@@ -117,6 +118,17 @@ class World:
         first_byte = sum(value for name, value in values.items() if name != "download_us")
         total = first_byte + values["download_us"]
         return values | {"ttfb_us": first_byte, "total_us": total, "lcp_us": total + 300_000, "fcp_us": total + 90_000}
+
+
+def arrived(run: PendingRun, url: str) -> Measured:
+    """A usual result whose answer came from an address."""
+    usual = measured(run.kind).measurement
+    if isinstance(usual, PageMeasurement):
+        first, *others = usual.waterfall.requests
+        waterfall = replace(usual.waterfall, requests=(replace(first, url=url), *others))
+        return Measured(measurement=replace(usual, waterfall=waterfall))
+    assert isinstance(usual, ProbeMeasurement)
+    return Measured(measurement=replace(usual, hops=(replace(usual.hops[-1], url=url),)))
 
 
 def make_world(member: Member) -> World:

@@ -2,6 +2,7 @@
 
 from backend.runs.queries.asked import Asked, asked_of, asked_of_pending
 from backend.runs.queries.disturbed import RecentLoads, recent_loads
+from backend.runs.queries.documents import measurements_of
 from backend.runs.queries.findings import DeepRun, FoundCause, findings_of_runs, newest_deep_runs, worst_findings
 from backend.runs.queries.gone_findings import GoneCause, gone_causes
 from backend.runs.queries.history import RunDetail, RunLine, recent_runs, result_of, run_detail
@@ -46,6 +47,7 @@ __all__ = [
     "latest_runs",
     "listed_runs",
     "long_series",
+    "measurements_of",
     "newest_deep_runs",
     "newest_measurements",
     "pending_run",

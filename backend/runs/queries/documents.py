@@ -26,6 +26,12 @@ def documents_of(runs: Sequence[Run]) -> dict[UUID, bytes]:
     return {run_id: bytes(document) for run_id, document in fetch(_DOCUMENTS, parameters_of(runs))}
 
 
+def measurements_of(runs: Sequence[Run]) -> dict[UUID, Measurement]:
+    """What a few runs saw, of those that kept it. One statement."""
+    seen = {run_id: measurement_of(result_in(kept, of=f"run {run_id}")) for run_id, kept in documents_of(runs).items()}
+    return {run_id: measurement for run_id, measurement in seen.items() if measurement is not None}
+
+
 def result_in(document: bytes | None, *, of: str) -> RunResult | None:
     """What a document holds; None when it is not there, or cannot be read: then the log says whose it is."""
     if document is None:
