@@ -101,7 +101,7 @@ def _withheld(step: _Step) -> Iterator[str]:
 
 def _too_few(gate: Gate, monitor: Monitor, baseline: Baseline) -> str:
     """Why history is too short to compare with; empty where it is not."""
-    if baseline.count(monitor.pk) >= gate.min_samples:
+    if baseline.count(monitor.pk) >= gate.min_samples or monitor.pk in baseline.cut:
         return ""
     since, until = gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
     within = lasting((until - since).total_seconds())

@@ -31,7 +31,7 @@ FROM unnest(%(regions)s::bigint[]) AS place (region_id), LATERAL (
     SELECT * FROM runs_run WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id
         AND scheduled_for >= %(since)s AND scheduled_for < %(until)s AND outcome = 'measured' AND trigger = 'schedule'
         AND config_version = ANY(%(versions)s) AND {COMPARABLE}
-    ORDER BY scheduled_for DESC LIMIT {MAX_SAMPLES}
+    ORDER BY scheduled_for DESC LIMIT %(most)s
 ) run
 ORDER BY place.region_id, run.scheduled_for
 """
@@ -45,11 +45,13 @@ Samples = Mapping[str, Sequence[Mapping[str, float | None]]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
     """By monitor and region code, in order of time; `lately` is what the hour before the release brought, also during
-    incidents, and `lately_until` its end in Unix seconds. `warnings` are sentences."""
+    incidents, and `lately_until` its end in Unix seconds. Of monitors that are `cut` there is more in a region than is
+    looked at. `warnings` are sentences."""
 
     by_monitor: Mapping[int, Samples]
     lately: Mapping[int, Samples] = field(default_factory=dict)
     lately_until: float | None = None
+    cut: frozenset[int] = frozenset()
     warnings: tuple[str, ...] = ()
 
     def count(self, monitor: int) -> int:
@@ -89,6 +91,7 @@ def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
         by_monitor={pk: _chosen(samples, sieve.keeps) for pk, samples in measured.items()},
         lately={pk: _chosen(samples, lambda at: begun - _LATELY <= at < begun) for pk, samples in measured.items()},
         lately_until=begun.timestamp(),
+        cut=frozenset(pk for pk, found in measured.items() if any(len(runs) >= MAX_SAMPLES for runs in found.values())),
         warnings=_warnings(spans, sieve.dropped),
     )
 
@@ -102,6 +105,7 @@ def _measured(
         "since": span[0],
         "until": span[1],
         "versions": list(versions),
+        "most": MAX_SAMPLES,
     }
     samples: dict[str, list[Mapping[str, float | None]]] = defaultdict(list)
     for region, at, *values in fetch(_SAMPLES, parameters):

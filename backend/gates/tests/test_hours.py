@@ -7,6 +7,7 @@ import pytest
 from django.db.models import F, Q
 from django.utils import timezone
 
+from backend.gates.questions import Baseline
 from backend.gates.tests.world import World, make_incident
 from backend.runs.models import Run
 from backend.sites.deploys import DeployMarker
@@ -108,3 +109,12 @@ def test_what_grew_is_told_by_the_runs_of_this_hour(world: World) -> None:
     (grown,) = (gate.rules.get().found or {})["grown"]
     assert grown["phase"] == "wait"
     assert grown["ms"] == pytest.approx(137.9 * 2.4 - 187.9, abs=12)
+
+
+def test_who_asks_for_more_history_than_is_looked_at_is_not_told_that_there_is_less(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.history(count=40)
+    monkeypatch.setattr("backend.gates.baseline.MAX_SAMPLES", 30)
+    gate = world.ask(baseline=Baseline(min_samples=100))
+    assert world.play(gate).verdict == "pass"
