@@ -1,7 +1,8 @@
 """From a gate's runs and its baseline to a verdict on each rule, and what is stored of it."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from backend.alerts.metrics import METRICS
@@ -38,8 +39,9 @@ def judge_gate(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun], b
     at = _middle_of(runs)
     hours = {rule.pk: _hours(rule, baseline, at) for rule in rules}
     comparisons = [_comparison(rule, before, after, hours[rule.pk], paired=is_paired) for rule in rules]
-    judgement = judge(comparisons, _plan(gate))
-    found = [_believed(rule, one, before, after) for rule, one in zip(rules, judgement.rules, strict=True)]
+    plan = _plan(gate)
+    judged_rules = zip(rules, comparisons, judge(comparisons, plan).rules, strict=True)
+    found = [_believed(one, comparison, plan, _busy(rule, before, after)) for rule, comparison, one in judged_rules]
     for rule, judged in zip(rules, found, strict=True):
         _put(rule, judged, _grown(rule, judged, _at_this_hour(before, at), after))
     return overall([(judged.verdict, judged.rule.decides) for judged in found])
@@ -76,19 +78,31 @@ def _comparison(rule: GateRule, before: Runs, after: Runs, hours: Hours | None, 
     )
 
 
-def _believed(rule: GateRule, judged: Judged, before: Runs, after: Runs) -> Judged:
-    """Whom other work of the agents' machines may have slowed is no slower release, unless that did before as well.
-    What passes all the same passes."""
-    if judged.verdict is not Verdict.FAIL or not METRICS[rule.metric].is_time:
+def _believed(judged: Judged, comparison: Comparison, plan: Plan, busy: Collection[str]) -> Judged:
+    """Whom other work of the agents' machines may have slowed, in all regions or in some that made it so, is no slower
+    release. What passes all the same passes."""
+    if judged.verdict is not Verdict.FAIL or not busy:
         return judged
-    if _contended_share(rule, after) < _MOSTLY or _contended_share(rule, before) >= _MOSTLY:
-        return judged
-    return judged.left_open(_BUSY)
+    others = {region: values for region, values in comparison.fresh.items() if region not in busy}
+    (without,) = judge([replace(comparison, fresh=others)], plan).rules
+    return judged if without.verdict is Verdict.FAIL else judged.left_open(_BUSY)
 
 
-def _contended_share(rule: GateRule, side: Runs) -> float:
-    runs = [run for region in side.get(rule.monitor_id, {}).values() for run in region if run is not None]
-    return fmean(run.get(CONTENDED) or 0.0 for run in runs) if runs else 0.0
+def _busy(rule: GateRule, before: Runs, after: Runs) -> set[str]:
+    """Regions of which other work disturbed half of the runs, and did not before as well; only times mind that."""
+    if not METRICS[rule.metric].is_time:
+        return set()
+    earlier, fresh = (side.get(rule.monitor_id, {}) for side in (before, after))
+    return {
+        region
+        for region, runs in fresh.items()
+        if _contended_share(runs) >= _MOSTLY and _contended_share(earlier.get(region, ())) < _MOSTLY
+    }
+
+
+def _contended_share(runs: Sequence[Mapping[str, float | None] | None]) -> float:
+    shares = [run.get(CONTENDED) or 0.0 for run in runs if run is not None]
+    return fmean(shares) if shares else 0.0
 
 
 def _hours(rule: GateRule, baseline: Baseline, at: float | None) -> Hours | None:

@@ -74,3 +74,18 @@ def test_pages_that_are_slower_than_they_were_on_machines_as_busy_fail(world: Wo
     compare = Baseline(mode="gate", gate=before.public_id)
     after = world.play(world.ask(LCP, baseline=compare), answering(loaded(slower=2.0, contended=True)))
     assert after.verdict == "fail"
+
+
+@pytest.mark.parametrize(("elsewhere", "verdict"), [(1.0, "inconclusive"), (1.5, "fail")])
+def test_one_region_with_a_busy_machine_fails_no_release_that_the_others_find_no_slower(
+    world: World, elsewhere: float, verdict: str
+) -> None:
+    world.history(kind="page", lcp_us=USUAL_US)
+
+    def busy_in_eu(run: PendingRun) -> Outcome:
+        is_busy = run.region.code == "eu"
+        return loaded(slower=2.0 if is_busy else elsewhere, contended=is_busy)
+
+    gate = world.play(world.ask(LCP), busy_in_eu)
+    assert gate.verdict == verdict
+    assert ("busy with other work" in gate.rules.get().reason) is (verdict == "inconclusive")
