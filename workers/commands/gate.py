@@ -11,7 +11,7 @@ from workers.commands import UsageError
 from workers.commands.deploys import deploy_of
 from workers.commands.output import say, write, write_json
 from workers.commands.pipeline_addresses import address_of
-from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, api_of
+from workers.commands.pipeline_api import Api, RefusedError, SilentError, UnreachableError, api_of
 from workers.commands.pipeline_junit import junit_of, junit_of_no_gate
 from workers.commands.pipeline_rules import parse_rule
 
@@ -109,7 +109,13 @@ def _await(api: Api, gate: dict[str, Any], *, deadline: float) -> dict[str, Any]
         if time.monotonic() > deadline:
             raise _TooLateError(f"the service has not ended gate {gate['id']} in time; is its judge running?")
         asked_at = time.monotonic()
-        gate = api.get(f"gates/{gate['id']}", wait_s=_WAIT_S)
+        try:
+            gate = api.get(f"gates/{gate['id']}", wait_s=_WAIT_S)
+        except (SilentError, RefusedError) as error:
+            # The gate goes on meanwhile, or once the service is back.
+            if time.monotonic() > deadline or (isinstance(error, RefusedError) and error.is_usage):
+                raise
+            _say(f"{error}; asking on")
         # Who asks too often is not made to wait by the service, and waits here.
         if gate["status"] not in _ENDED and time.monotonic() - asked_at < 1.0:
             time.sleep(max(1, min(int(gate.get("poll_after_s") or 1), 30)))

@@ -36,6 +36,7 @@ _NAMES = {
     "declaration/plan": frozenset({"changes"}),
     "declaration/apply": frozenset({"changes"}),
 }
+_OWN_AUTHORITY = "{}; an authority of your own is trusted with --cacert or FIRSTBYTE_CA_FILE"
 # How the address of that problem ends.
 IN_PROGRESS = "/idempotency-in-progress"
 # Besides all that say that the service or a proxy before it is in trouble, some by numbers of their own, as 521.
@@ -44,6 +45,10 @@ _AGAIN = frozenset({HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_MANY_REQUESTS})
 
 class UnreachableError(Exception):
     """The service does not answer, or not as our service would; the text says how."""
+
+
+class SilentError(UnreachableError):
+    """It does not answer now, or a proxy in its place: in a while it may."""
 
 
 class RefusedError(Exception):
@@ -113,8 +118,11 @@ class Api:
                 answer = self._send(request, timeout_s)
             except (OSError, HTTPException) as error:
                 reason = getattr(error, "reason", None) or error
-                if pause_s is None or isinstance(reason, ssl.SSLCertVerificationError):
-                    raise UnreachableError(f"{self._url} does not answer: {_said_of(reason)}") from error
+                if isinstance(reason, ssl.SSLCertVerificationError):
+                    raise UnreachableError(f"{self._url} does not answer: {_OWN_AUTHORITY.format(reason)}") from error
+                if pause_s is None:
+                    words = getattr(reason, "strerror", None) or reason
+                    raise SilentError(f"{self._url} does not answer: {words}") from error
                 time.sleep(pause_s)
                 continue
             if pause_s is None or not _is_worth_another_try(answer):
@@ -138,7 +146,8 @@ class Api:
         if answer.status >= HTTPStatus.MULTIPLE_CHOICES:
             where = answer.headers.get("Location", "")
             instead = f" and points to {where[:200]}" if where else ""
-            raise UnreachableError(f"{self._url} answers {answer.status}{instead}: is this the service's address?")
+            kind = SilentError if _is_worth_another_try(answer) else UnreachableError
+            raise kind(f"{self._url} answers {answer.status}{instead}: is this the service's address?")
         if document is None or not names.issubset(document):
             raise UnreachableError(f"{self._url} does not answer as the service does: is this its address?")
         return document
@@ -196,13 +205,6 @@ def _answer(status: int, response: Any) -> _Answer:
     if promised.isdecimal() and len(body) < min(int(promised), _MAX_ANSWER_BYTES):
         raise IncompleteRead(body, int(promised) - len(body))
     return _Answer(status=status, headers=headers, body=body)
-
-
-def _said_of(reason: object) -> str:
-    """Why there is no answer, and what to do about it where that is known."""
-    words = str(getattr(reason, "strerror", None) or reason)
-    is_foreign = isinstance(reason, ssl.SSLCertVerificationError)
-    return f"{words}; an authority of your own is trusted with --cacert or FIRSTBYTE_CA_FILE" if is_foreign else words
 
 
 def _token_of_environment() -> str:

@@ -29,6 +29,18 @@ def test_a_bad_network_is_outlived_with_one_key_for_one_gate() -> None:
     assert [request.method for request in stub.asked] == ["POST"] * 5 + ["GET"] * 3
 
 
+@pytest.mark.parametrize("trouble", [HANGS_UP, Said(502, b"<html>"), problem(503, "Away", Retry_After="0")])
+def test_a_service_that_is_away_for_longer_is_waited_for_as_long_as_the_gate_may_take(
+    trouble: Said, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Stub([begun(), *[trouble] * 11, gate()]) as stub:
+        assert ask(stub) == 0
+    assert capsys.readouterr().err.count("; asking on\n") == 2
+    monkeypatch.setattr(commands_gate, "_GRACE_S", -599.9)
+    with Stub([begun(), trouble]) as stub:
+        assert ask(stub) == 4
+
+
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 521])
 def test_a_service_in_trouble_and_a_proxy_without_it_are_asked_again(status: int) -> None:
     with Stub([begun(), Said(status, b"<html>"), gate()]) as stub:
