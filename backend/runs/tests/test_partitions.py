@@ -1,6 +1,9 @@
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 
 import pytest
+import time_machine
+from django.core.management import call_command
 from django.db import connection
 from pytest_django import Settings
 
@@ -60,6 +63,14 @@ def test_a_partition_is_dropped_only_once_all_of_it_is_older_than_retention(sett
     dropped = drop_partitions(later)
     assert {name.rpartition("_")[0] for name in dropped} == set(PARTITIONED)
     assert [run.scheduled_for for run in Run.objects.all()] == [kept]
+
+
+def test_a_start_after_a_long_standstill_leaves_what_is_over_to_the_sweeper_which_rolls_it_up_first() -> None:
+    _store_run_at(NOW)
+    call_command("partitions", stdout=StringIO())
+    with time_machine.travel(NOW + timedelta(weeks=6), tick=False):
+        call_command("partitions", stdout=StringIO())
+    assert Run.objects.count() == 1
 
 
 def test_a_partition_has_the_indexes_of_its_table() -> None:
