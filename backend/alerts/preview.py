@@ -190,7 +190,7 @@ def _changes_of_speed(spec: RuleSpec, monitor: Monitor, samples: Sequence[Sample
         settings = settings_for(metric, interval_s=monitor.interval_s, min_change_pct=spec.params["min_change_pct"])
         for told in replay(series, deploys, settings):
             alert = told.alert
-            at = alert.opened_at if spec.params["tell"] == "slowdown" else alert.confirmed_at
+            at = alert.opened_at if spec.params["tell"] == "slowdown" else told.lasting_at
             if at is None or alert.alert_class is AlertClass.IMPROVEMENT:
                 continue
             at = max(at, alert.change_at + spec.delay_us / 1e6)

@@ -17,9 +17,11 @@ Sample = tuple[float, float | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """An alert as it was known last, with how it ended: `ended` is None while it is open."""
+    """An alert as it was known last, with how it ended: `ended` is None while it is open. `lasting_at` is when it was
+    first known to last, whatever it became after that."""
 
     alert: Alert
+    lasting_at: float | None
     ended: Kind | None
     ended_at: float | None
 
@@ -59,10 +61,11 @@ def in_order(regions: Mapping[str, Sequence[Sample]]) -> Iterator[tuple[float, s
 
 def _record(told: list[Told], event: Event) -> None:
     if event.kind is Kind.OPENED:
-        told.append(Told(alert=event.alert, ended=None, ended_at=None))
+        told.append(Told(alert=event.alert, lasting_at=None, ended=None, ended_at=None))
         return
     ended = event.kind if event.kind in ENDS else None
-    told[-1] = Told(alert=event.alert, ended=ended, ended_at=event.at if ended else None)
+    lasting_at = event.alert.confirmed_at if told[-1].lasting_at is None else told[-1].lasting_at
+    told[-1] = Told(alert=event.alert, lasting_at=lasting_at, ended=ended, ended_at=event.at if ended else None)
 
 
 def _present(samples: Sequence[Sample]) -> Series:

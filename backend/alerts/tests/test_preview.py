@@ -8,6 +8,8 @@ from backend.alerts.parameters import InvalidRuleError
 from backend.alerts.preview import preview
 from backend.alerts.previewed import Preview
 from backend.alerts.tests.world import World, make_world, told
+from backend.analysis.events import Alert, AlertClass, Kind
+from backend.analysis.replay import Told
 from backend.cast import Member
 
 pytestmark = pytest.mark.django_db
@@ -58,6 +60,31 @@ def test_regressions_are_tried_on_the_past_too() -> None:
     world = make_world(rules=["availability"])
     world.minutes("... ...")
     assert tried(world, "regression").alerts == 0
+
+
+@pytest.mark.parametrize(("tell", "after_min"), [("slowdown", 0), ("regression", 60)])
+def test_what_had_lasted_before_it_spread_and_ended_is_counted_by_when_that_was_known(
+    tell: str, after_min: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = make_world(rules=["availability"])
+    opened_at = (world.now - timedelta(hours=8)).timestamp()
+    spread = Alert(
+        alert_class=AlertClass.SLOWDOWN,
+        opened_at=opened_at,
+        change_at=opened_at,
+        change_from=opened_at,
+        change_until=opened_at,
+        level_since=opened_at,
+        regions=("fra", "iad", "sin"),
+        baseline=100,
+        level=160,
+        change_pct=60,
+        confidence=0.999,
+    )
+    was = Told(alert=spread, lasting_at=opened_at + 3600, ended=Kind.WENT_AWAY, ended_at=opened_at + 7200)
+    monkeypatch.setattr(preview_module, "replay", lambda *_: [was])
+    found = tried(world, "regression", metrics=["ttfb_ms"], tell=tell)
+    assert found.moments == (world.now - timedelta(hours=8) + timedelta(minutes=after_min),)
 
 
 def test_another_organisations_site_has_no_past_here(charlie: Member) -> None:
