@@ -281,9 +281,9 @@ def _without_the_hopeless(due: list[Delivery], now: datetime) -> list[Delivery]:
 def _together(channel: Channel, due: list[Delivery], now: datetime) -> list[Delivery]:
     """What leaves with the next message: one, or all that is due where there would be too many in a minute, or where
     it was held."""
-    if channel.kind not in DIGESTED or len(due) == 0 or _is_report(due[0]):
+    if channel.kind not in DIGESTED or len(due) == 0 or _leaves_alone(due[0]):
         return due[:1]
-    due = [delivery for delivery in due if not _is_report(delivery)]
+    due = [delivery for delivery in due if not _leaves_alone(delivery)]
     lately = Delivery.objects.filter(channel=channel, state=DeliveryState.DELIVERED, ended_at__gt=now - DIGEST_WINDOW)
     if len(due) + lately.count() <= DIGEST_ABOVE and not _were_held(due):
         return due[:1]
@@ -305,9 +305,9 @@ def _with_what_follows(channel: Channel, chosen: list[Delivery]) -> list[Deliver
     return sorted(found, key=lambda delivery: delivery.notice_id)
 
 
-def _is_report(delivery: Delivery) -> bool:
-    """It is long and no alert: it leaves alone."""
-    return bool(delivery.notice.message["event"] == Event.WEEKLY)
+def _leaves_alone(delivery: Delivery) -> bool:
+    """It is no alert: a report is long, and a remark belongs to its thread."""
+    return delivery.notice.message["event"] in (Event.WEEKLY, Event.REMARK)
 
 
 def _were_held(deliveries: Sequence[Delivery]) -> bool:

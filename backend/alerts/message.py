@@ -40,12 +40,13 @@ def _clean_json(value: Any) -> Any:
 
 
 class Event(StrEnum):
-    """What happened to what the message is about."""
+    """What happened to what the message is about; a remark says what somebody did about it."""
 
     OPENED = "opened"
     WORSE = "worse"
     BETTER = "better"
     REMINDER = "reminder"
+    REMARK = "remark"
     RECOVERED = "recovered"
     RESOLVED = "resolved"
     CHANNEL_DISABLED = "channel_disabled"

@@ -13,6 +13,7 @@ from backend.alerts.incidents import close, lock
 from backend.alerts.message import Event
 from backend.alerts.models import EventKind, Incident, IncidentEvent, Resolution, RuleKind, Trend
 from backend.alerts.models.incidents import MAX_TEXT_CHARS
+from backend.alerts.remarks import remark
 from backend.alerts.stories import going_on, last_of
 from backend.alerts.telling import tell_if_loud
 from backend.alerts.wording import clock
@@ -139,9 +140,12 @@ def _lock_open(incident: Incident) -> Incident:
 
 
 def _note(incident: Incident, kind: EventKind, text: str = "", *, actor: User | None) -> IncidentEvent:
-    """The entry in the time line and the one in the audit log, which says for itself what it was about."""
+    """The entry in the time line, the one in the audit log, which says for itself what it was about, and what is said
+    of it in Slack."""
     detail = {"name": incident.title} | ({"site": incident.site.name} if incident.site is not None else {})
     if text and kind is not EventKind.COMMENT:
         detail["text"] = text
     record(f"{kind.value}_incident", incident, actor=actor, organisation=incident.organisation, **detail)
-    return IncidentEvent.objects.create(incident=incident, kind=kind, at=timezone.now(), text=text, actor=actor)
+    event = IncidentEvent.objects.create(incident=incident, kind=kind, at=timezone.now(), text=text, actor=actor)
+    remark(incident, event)
+    return event

@@ -23,6 +23,7 @@ from backend.outbound import Answer, Outbound, OutboundError
 CALL_S, CHANGES_S = 10.0, 15.0
 # Slack gives the whole message back, each letter beyond ASCII in six.
 ANSWER_BYTES = 128 * 1024
+NO_THREAD = "There is no thread any more in which it would be said."
 _TS = re.compile(r"[0-9]{1,20}\.[0-9]{1,10}")
 _PLACE = re.compile(r"[A-Z0-9]{1,40}")
 
@@ -71,6 +72,8 @@ def send(config: Mapping[str, Any], parcel: Parcel, outbound: Outbound) -> Sent:
     """Posts the parcel, in the thread that is there of its object, and brings first messages up to date. Never raises
     for what the other side does.
     """
+    if parcel.first.event is Event.REMARK and _thread_of(parcel) is None:
+        return Sent(outcome=Outcome.REFUSED, answer=NO_THREAD)
     bot = _Bot(
         config=config,
         outbound=replace(outbound, timeout_s=min(outbound.timeout_s, CALL_S), answer_bytes=ANSWER_BYTES),
@@ -81,12 +84,12 @@ def send(config: Mapping[str, Any], parcel: Parcel, outbound: Outbound) -> Sent:
             parcel = other
             said = bot.post(parcel)
     except OutboundError as error:
-        return unanswered(error)
+        return _once(parcel, unanswered(error))
     outcome = _outcome_of(said)
     words = said.words
     if outcome is Outcome.DELIVERED and (fault := bot.bring_up_to_date(parcel)):
         words = f"{words}; its first message could not be changed: {fault}"
-    sent = answered(said.answer, outcome, parcel.sent_at, words=words)
+    sent = _once(parcel, answered(said.answer, outcome, parcel.sent_at, words=words))
     return replace(sent, begun=_begun(said, parcel)) if outcome is Outcome.DELIVERED else sent
 
 
@@ -120,7 +123,7 @@ class _Bot:
         """A new message, or a reply that the whole channel sees. Raises OutboundError."""
         where: dict[str, Any] = {"channel": self.config["conversation"]}
         if (thread := _thread_of(parcel)) is not None:
-            is_loud = parcel.first.event is not Event.BETTER
+            is_loud = parcel.first.event not in (Event.BETTER, Event.REMARK)
             where = {"channel": thread.conversation, "thread_ts": thread.ts, "reply_broadcast": is_loud}
         return self._call("chat.postMessage", where | self._body(parcel))
 
@@ -129,7 +132,7 @@ class _Bot:
         until, fault = monotonic() + CHANGES_S, ""
         for item in parcel.items:
             thread = parcel.threads.get(item.about)
-            if thread is None:
+            if thread is None or item.message.event is Event.REMARK:
                 continue
             if monotonic() > until:
                 return fault or "no time was left"
@@ -183,11 +186,17 @@ def _thread_of(parcel: Parcel) -> Thread | None:
 
 def _otherwise(said: _Said, parcel: Parcel) -> Parcel | None:
     """How else to say what Slack did not take: outside a thread that is gone, or in the simplest form."""
-    if said.error in _NO_THREAD and _thread_of(parcel) is not None:
+    if said.error in _NO_THREAD and _thread_of(parcel) is not None and parcel.first.event is not Event.REMARK:
         return replace(parcel, threads={})
     if said.error in _NOT_TAKEN and not parcel.plain:
         return replace(parcel, plain=True)
     return None
+
+
+def _once(parcel: Parcel, sent: Sent) -> Sent:
+    """A remark keeps no alert behind it waiting: it is tried once."""
+    is_late = parcel.first.event is Event.REMARK and sent.outcome is Outcome.RETRY
+    return replace(sent, outcome=Outcome.REFUSED) if is_late else sent
 
 
 def _outcome_of(said: _Said) -> Outcome:

@@ -20,7 +20,7 @@ from slack_sdk.models.blocks import (
 
 from backend.alerts.channels.parcel import Parcel
 from backend.alerts.channels.slack_buttons import LABELS, Deed, value_of
-from backend.alerts.message import GOING_ON, GOOD_NEWS, MUTING, Message, Severity
+from backend.alerts.message import GOING_ON, GOOD_NEWS, MUTING, Event, Message, Severity
 from workers.measurement.idn import readable
 
 # Slack's limits are 150 (header), 3000 (section), 2000 (field), 75 (button); the message must stay below 3000 in all.
@@ -42,6 +42,8 @@ def payload(parcel: Parcel, *, pressable: bool = False) -> dict[str, Any]:
     """
     text = escape(_headline(parcel), TEXT_CHARS)
     plain = {"text": text, "mrkdwn": False, "unfurl_links": False, "unfurl_media": False}
+    if parcel.first.event is Event.REMARK:
+        return {**plain, "text": escape(parcel.title, SECTION_CHARS)}
     if parcel.plain:
         return plain
     blocks = _digest(parcel) if parcel.is_digest else _message(parcel, pressable)
