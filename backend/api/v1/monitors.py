@@ -162,6 +162,14 @@ def owned_monitor(request: ApiRequest, monitor_id: UUID) -> MonitorRow:
     return existing(queries.monitor(request.caller.organisation, monitor_id), "There is no such monitor.")
 
 
+def refuse_unknown_monitor(request: ApiRequest, monitor_id: UUID | None) -> None:
+    """For a list that is asked of a monitor by `?monitor=`. Raises ProblemError for any that is not the caller's own:
+    an empty list would say that there is nothing of it.
+    """
+    if monitor_id is not None and queries.monitor(request.caller.organisation, monitor_id) is None:
+        raise invalid("?monitor", "There is no such monitor.")
+
+
 def shape_of(monitor: MonitorRow) -> Monitor:
     return Monitor(**_fields(monitor))
 

@@ -15,6 +15,7 @@ from pydantic import Field
 from backend.accounts.permissions import Permission, Scope
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.door import matches
+from backend.api.v1.monitors import refuse_unknown_monitor
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
 from backend.api.v1.problems import NOT_FOUND, ProblemError, existing
 from backend.api.v1.run_shapes import Run, RunDetail, detail_of, pending_of, run_of
@@ -90,6 +91,7 @@ class RunsWanted(Schema):
 def list_runs(request: ApiRequest, wanted: Query[RunsWanted], limit: Limit = 50, cursor: Cursor = "") -> HttpResponse:
     """Runs that have ended, the newest slot first."""
     site_asked(request, wanted.site)
+    refuse_unknown_monitor(request, wanted.monitor)
     # Ninja would make dictionaries of it before it writes them.
     return HttpResponse(written(_listed(request, wanted.filter, limit, cursor)), content_type="application/json")
 
@@ -106,6 +108,7 @@ def export_runs(request: ApiRequest, wanted: Query[RunsWanted]) -> StreamingHttp
     spreadsheet would take for a formula begin with an apostrophe. A transfer that breaks off is not the whole table.
     """
     site_asked(request, wanted.site)
+    refuse_unknown_monitor(request, wanted.monitor)
     blocks = tables.run_blocks(request.caller.organisation, wanted.filter, asked_of=asked_of_runs, now=timezone.now())
     return csv_stream("runs", tables.COLUMNS, blocks)
 

@@ -46,6 +46,17 @@ def test_what_is_asked_of_a_site_that_is_not_ours_is_refused(
     assert faults(Program(make_token(charlie)).get(asked)) == ["?site"]
 
 
+@pytest.mark.parametrize("items", ["runs", "runs.csv"])
+def test_what_is_asked_of_a_monitor_that_is_not_ours_is_refused(
+    program: Program, world: World, charlie: Member, items: str
+) -> None:
+    asked = f"{items}?monitor={world.monitor('probe').public_id}"
+
+    assert program.get(asked).status_code == 200
+    assert faults(program.get(f"{items}?monitor={uuid4()}")) == ["?monitor"]
+    assert faults(Program(make_token(charlie)).get(asked)) == ["?monitor"]
+
+
 def test_a_site_is_registered_and_measured_from_now_on(program: Program, world: World) -> None:
     answer = program.post("sites", {"url": "shop2.example/start", "name": "  Second "})
     assert answer.status_code == 201
