@@ -12,6 +12,8 @@ from backend.encryption import EncryptedJSONField
 from workers.measurement.messages import Kind
 from workers.measurement.target import MAX_URL_CHARS
 
+# The order in which people look names up, capitals or not; PostgreSQL brings it with it.
+_FOR_PEOPLE = "und-x-icu"
 MIN_INTERVAL_S = 30
 MAX_INTERVAL_S = 86_400
 
@@ -61,7 +63,7 @@ class Site(models.Model):
 
     public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
     organisation = models.ForeignKey(Organisation, on_delete=models.CASCADE, related_name="sites")
-    name = models.CharField(max_length=100)
+    name = models.CharField(max_length=100, db_collation=_FOR_PEOPLE)
     url = models.CharField(max_length=MAX_URL_CHARS)
     status = models.CharField(max_length=10, choices=SiteStatus, default=SiteStatus.DRAFT)
     created_at = models.DateTimeField(default=timezone.now)

@@ -46,6 +46,19 @@ def test_what_is_asked_of_a_site_that_is_not_ours_is_refused(
     assert faults(Program(make_token(charlie)).get(asked)) == ["?site"]
 
 
+def test_sites_are_listed_as_people_look_them_up_page_by_page(program: Program, world: World) -> None:
+    names = ["apple", "Apple", "Banana", "cherry", "zebra", "Zoo", "\u00c4pfel"]
+    for name in names:
+        program.post("sites", {"url": "https://shop2.example/", "name": name})
+    world.site.delete()
+    found, cursor = [], ""
+    while cursor is not None:
+        page = program.get(f"sites?limit=2&cursor={cursor}").json()
+        found += [site["name"] for site in page["items"]]
+        cursor = page["next"]
+    assert found == ["\u00c4pfel", "apple", "Apple", "Banana", "cherry", "zebra", "Zoo"]
+
+
 @pytest.mark.parametrize("items", ["runs", "runs.csv"])
 def test_what_is_asked_of_a_monitor_that_is_not_ours_is_refused(
     program: Program, world: World, charlie: Member, items: str
