@@ -1,8 +1,6 @@
 """What hosts are to a site, as somebody said it. Of the others the file says nothing: their roles are proposed."""
 
-from collections.abc import Mapping, Sequence
-
-from django.db.models import Q
+from collections.abc import Collection, Mapping, Sequence
 
 from backend.declared.carrying import Carrying
 from backend.declared.changes import Act, FieldChange, What
@@ -16,10 +14,9 @@ def carry_out_hosts(carrying: Carrying, path: str, site: Site, wanted: Sequence[
     """Gives hosts the roles that are wanted, also before a page asked for them. Pairs of the site must have been
     carried out, since they say of two hosts what they are. One statement where nothing differs.
     """
-    roles = _roles(carrying, path, wanted)
-    concerned = Q(chosen__isnull=False) | Q(name__in=list(roles))
-    hosts = Host.objects.filter(concerned, site=site).select_related("site__organisation")
+    hosts = Host.objects.filter(site=site).select_related("site__organisation")
     known = {host.name: host for host in hosts.order_by("name")}
+    roles = _roles(carrying, path, wanted, known)
     for name, (place, role) in roles.items():
         with carrying.at(place):
             _carry_out(carrying, site, known.get(name), name, role)
@@ -29,13 +26,16 @@ def carry_out_hosts(carrying: Carrying, path: str, site: Site, wanted: Sequence[
             choose_role(actor=carrying.actor, host=host, role=None)
 
 
-def _roles(carrying: Carrying, path: str, wanted: Sequence[WantedHost]) -> Mapping[str, tuple[str, HostRole]]:
+def _roles(
+    carrying: Carrying, path: str, wanted: Sequence[WantedHost], known: Collection[str]
+) -> Mapping[str, tuple[str, HostRole]]:
     """The place and the role by the name; what is no name, or there twice, is noted as a fault."""
     roles: dict[str, tuple[str, HostRole]] = {}
     for index, one in enumerate(wanted):
         place = f"{path}/{index}"
         with carrying.at(place):
-            name = canonical_host(one.name)
+            # Pages ask for hosts by names that nobody would type, such as with a dot at the end.
+            name = one.name if one.name in known else canonical_host(one.name)
             if name in roles:
                 raise InvalidError({"name": f"{name[:80]} is named twice."})
             roles[name] = (place, one.role)

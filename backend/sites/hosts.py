@@ -81,7 +81,9 @@ def foretell_role(*, actor: User | None, site: Site, name: str, role: HostRole) 
     if Host.objects.filter(site=site, chosen__isnull=False).count() >= MAX_CHOSEN:
         raise InvalidError({"name": f"{MAX_CHOSEN} hosts of this site have a role that somebody chose."})
     evidence = ["No page has asked for it yet."]
-    host = Host.objects.create(site=site, name=name, proposed=HostRole.THIRD_PARTY, evidence=evidence)
+    # A page may have asked for it at this moment.
+    proposal = {"proposed": HostRole.THIRD_PARTY, "evidence": evidence}
+    host, _ = Host.objects.get_or_create(site=site, name=name, defaults=proposal)
     return choose_role(actor=actor, host=host, role=role)
 
 

@@ -73,6 +73,17 @@ def test_an_export_makes_the_same_elsewhere(program: Program, world: World, char
     assert site_in(exported(other), "New") == site_in(document, "New")
 
 
+def test_a_host_that_pages_ask_for_by_an_odd_name_is_known_by_that(program: Program, world: World) -> None:
+    """Nobody types a dot behind the last label or a hyphen before the first, but pages have such addresses."""
+    see(world, "-cdn")
+    odd = [ProposedRole(name="cdn.example.", role=HostRole.THIRD_PARTY, evidence=())]
+    propose_roles(site=world.site, proposals=odd, now=timezone.now())
+    Host.objects.filter(site=world.site).update(chosen=HostRole.CDN)
+    document = exported(program)
+    assert [host["name"] for host in site_in(document, world.site.name)["hosts"]] == ["-cdn.example", "cdn.example."]
+    assert told(program.post("declaration/plan?delete=true", document)) == []
+
+
 def test_what_a_pair_says_of_its_hosts_gives_way_to_what_is_declared(program: Program, world: World) -> None:
     see(world, "cdn")
     pair = {"name": "Script", "cdn_url": "https://cdn.example/app.js", "origin": "www.example"}
