@@ -8,11 +8,11 @@ from backend.alerts.actions import channels as actions
 from backend.alerts.actions.channels import AS_BEFORE
 from backend.alerts.channels.config import ChannelError, Destination, check
 from backend.alerts.message import clean
-from backend.alerts.models import Channel, ChannelKind
+from backend.alerts.models import Channel, ChannelKind, Rule
 from backend.alerts.models.channels import MAX_NAME_CHARS
 from backend.declared.carrying import Carrying
 from backend.declared.changes import Act, FieldChange, What, differences
-from backend.declared.documents import channel_document
+from backend.declared.documents import channel_document, rule_document
 from backend.declared.wanted import WantedChannel
 from backend.encryption import Unreadable
 from backend.faults import InvalidError
@@ -39,7 +39,7 @@ def carry_out_channels(carrying: Carrying, wanted: Sequence[WantedChannel]) -> N
     known = {channel.name: channel for channel in known_channels(carrying.organisation)}
     for name in sorted(known.keys() - {one.name for one in wanted}):
         if carrying.deletes(What.CHANNEL, site=None, name=name):
-            actions.delete_channel(actor=carrying.actor, channel=known[name])
+            _delete(carrying, known[name])
     for index, one in enumerate(wanted):
         with carrying.at(f"channels/{index}"):
             try:
@@ -78,6 +78,17 @@ def _carry_out(carrying: Carrying, known: Channel | None, wanted: WantedChannel)
         fields = (*fields, FieldChange(name=field, is_secret=True))
     if fields:
         carrying.note(Act.CHANGE, What.CHANNEL, site=None, name=changed.name, fields=fields)
+
+
+def _delete(carrying: Carrying, channel: Channel) -> None:
+    """Also notes the rules that named it: one that named it alone tells all channels from then on."""
+    named = Rule.objects.filter(channels=channel).select_related("site").prefetch_related("channels").order_by("pk")
+    before = [(rule, rule_document(rule)["channels"]) for rule in named]
+    actions.delete_channel(actor=carrying.actor, channel=channel)
+    for rule, names in before:
+        site = None if rule.site is None else rule.site.name
+        fields = differences({"channels": names}, {"channels": [name for name in names if name != channel.name]})
+        carrying.note(Act.CHANGE, What.RULE, site=site, name=rule.title, fields=fields)
 
 
 def _make(carrying: Carrying, wanted: WantedChannel) -> None:

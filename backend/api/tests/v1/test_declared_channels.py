@@ -153,6 +153,19 @@ def test_rules_tell_channels_that_are_made_with_them(program: Program, world: Wo
     assert [channel.name for channel in Rule.objects.get(name="Late").channels.all()] == ["pager"]
 
 
+def test_rules_that_name_a_channel_which_goes_are_told_with_it(program: Program, world: World) -> None:
+    """One that named it alone tells all channels from then on."""
+    rule = {"kind": "no_data", "params": {"intervals": 9}}
+    rules = [rule | {"name": "Both", "channels": ["mail", "pager"]}, rule | {"name": "Alone", "channels": ["pager"]}]
+    program.post("declaration/apply", declared(HOOK, MAIL) | {"rules": rules})
+    changes = program.post("declaration/apply?delete=true", declared(MAIL)).json()["changes"]
+    assert [(one["act"], one["what"], one["name"], [field["after"] for field in one["fields"]]) for one in changes] == [
+        ("delete", "channel", "pager", []),
+        ("change", "rule", "Both", [["mail"]]),
+        ("change", "rule", "Alone", [[]]),
+    ]
+
+
 def test_a_channel_whose_secret_cannot_be_read_stays_and_can_be_given_one(
     program: Program, world: World, settings: Any
 ) -> None:
