@@ -1,5 +1,7 @@
 """What a judge that was away for hours finds when it is back."""
 
+from datetime import timedelta
+
 import pytest
 
 from backend.alerts.models import Notice
@@ -27,7 +29,8 @@ def test_an_outage_that_ended_meanwhile_lasted_as_long_as_it_did() -> None:
 def test_an_outage_that_began_meanwhile_is_told_with_its_beginning() -> None:
     world = make_world(rules=["availability"])
     world.minute("...")
-    began = world.now
+    # When the first region is measured, perhaps in the next minute of the clock.
+    began = world.now + timedelta(seconds=1)
     away(world, "xxx", 100)
     world.judge()
     world.judge()
