@@ -19,7 +19,7 @@ from workers.diagnosis.without.samples import (
 from workers.diagnosis.without.verdict import DIFFERENT, MetricVerdict, Verdict, judge
 from workers.diagnosis.without.words import named, sentence_of, some_of
 from workers.measurement.canvas import counted
-from workers.measurement.failure import Failure
+from workers.measurement.failure import Blame, Failure
 from workers.measurement.finding import FindingId
 
 # What is so in more than this share of the loads is usual.
@@ -131,7 +131,7 @@ def _broken(hosts: Sequence[str], pairs: Sequence[LoadPair]) -> str | None:
     """That the page is none without the hosts, in a sentence."""
     sound = [pair for pair in pairs if pair.with_hosts.sample and not pair.with_hosts.sample.is_empty]
     without = [pair.without for pair in sound]
-    failed = [load.failure for load in without if load.left_out is LeftOut.FAILED and load.failure]
+    failed = [failure for load in without if (failure := _failure_of_page(load)) is not None]
     if _says_often(len(failed), len(sound)):
         return f"Without {named(hosts)} the page cannot be loaded: {failed[-1].detail}"
     if _says_often(sum(_is_empty(load) for load in without), len(sound)):
@@ -146,6 +146,12 @@ def _broken(hosts: Sequence[str], pairs: Sequence[LoadPair]) -> str | None:
         f"Without {named(hosts)} the page asks {rest:g} files of its own domain instead of {whole:g}: it is no longer "
         "the same page."
     )
+
+
+def _failure_of_page(load: Load) -> Failure | None:
+    """What a load failed with, unless that is our own fault."""
+    is_ours = load.failure is None or load.failure.blame is Blame.MONITOR
+    return None if is_ours or load.left_out is not LeftOut.FAILED else load.failure
 
 
 def _says_often(count: int, of: int) -> bool:

@@ -153,6 +153,12 @@ def test_a_page_that_cannot_be_loaded_without_a_host_breaks_and_says_why() -> No
     assert cost_of(HOSTS, [pair(sample(), DISTURBED) for _ in range(3)]).verdict is Verdict.INCONCLUSIVE
 
 
+def test_a_page_does_not_break_where_our_own_browser_fails() -> None:
+    ours = Load(left_out=LeftOut.FAILED, failure=failure(FailureKind.BROWSER_FAILED))
+    cost = cost_of(HOSTS, [pair(sample(), ours) for _ in range(3)])
+    assert (cost.verdict, cost.failure) == (Verdict.INCONCLUSIVE, ours.failure)
+
+
 def test_a_page_that_is_tested_for_being_a_visitors_without_a_host_is_not_broken() -> None:
     challenged = Load(left_out=LeftOut.CHALLENGED, failure=failure(FailureKind.PAGE_CHALLENGE))
     cost = cost_of(HOSTS, [pair(sample(), challenged)] * 4)
