@@ -1,20 +1,18 @@
 """Loads of a page with and without hosts in turns, until there are pairs enough; whatever loads them."""
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from random import Random
 from uuid import uuid4
 
 from workers.commands import UsageError
 from workers.commands.output import say
-from workers.diagnosis.page.hosts import document_host
-from workers.diagnosis.without.samples import Load, LoadPair, Metric, Side, load_of, sample_of
-from workers.diagnosis.without.turns import drawn_turns
+from workers.diagnosis.without.before import leading_nowhere, own_host_sentence
+from workers.diagnosis.without.samples import Load, LoadPair, Metric, Side, complete, load_of
+from workers.diagnosis.without.turns import is_over, pairs_to_make
 from workers.diagnosis.without.words import size_of
-from workers.measurement.messages import Failed, Measured, PageMeasurement, RunRequest
+from workers.measurement.messages import Failed, Measured, RunRequest
 
-# What failed this often in a row goes on failing. Other pairs that are left out are made up for by half as many again.
-_FAILURES_IN_A_ROW = 3
 Loads = Callable[[RunRequest], Measured | Failed]
 
 
@@ -26,42 +24,24 @@ def load_in_turns(load: Loads, request: RunRequest, wanted: int) -> list[LoadPai
     requests = {Side.WITH: replace(request, page=replace(request.page, without=())), Side.WITHOUT: request}
     say("loading the page once with and once without …")
     warm = load(requests[Side.WITH])
-    _must_be_elsewhere(warm, request)
-    if (leading_nowhere := _leading_nowhere(warm, hosts)) is not None:
-        return [LoadPair(first=Side.WITH, with_hosts=leading_nowhere, without=Load())]
+    if (fault := own_host_sentence(warm, request.url, hosts)) is not None:
+        raise UsageError(fault)
+    if (nowhere := leading_nowhere(warm, hosts)) is not None:
+        return [LoadPair(first=Side.WITH, with_hosts=nowhere, without=Load())]
     load(request)
     return list(_pairs(load, requests, wanted))
 
 
-def _leading_nowhere(outcome: Measured | Failed, hosts: Set[str]) -> Load | None:
-    """A load that failed, or asked nothing of the hosts: a disturbed one tells that as well."""
-    if isinstance(outcome, Failed):
-        return load_of(outcome, hosts)
-    page = outcome.measurement
-    sample = sample_of(page, hosts) if isinstance(page, PageMeasurement) else None
-    return None if sample is None or sample.asked & hosts else Load(sample=sample)
-
-
-def _must_be_elsewhere(outcome: Measured | Failed, request: RunRequest) -> None:
-    page = outcome.measurement
-    host = document_host(page) if isinstance(page, PageMeasurement) else None
-    if host is not None and host in request.page.without:
-        raise UsageError(f"{request.url} leads to {host}: without it there is no page.")
-
-
 def _pairs(load: Loads, requests: Mapping[Side, RunRequest], wanted: int) -> Iterator[LoadPair]:
     hosts = frozenset(requests[Side.WITHOUT].page.without)
-    random = Random(requests[Side.WITH].run_id.int)
-    complete = in_a_row = 0
-    for first in (*drawn_turns(wanted, random), *drawn_turns(wanted // 2, random)):
-        order = (first, *(side for side in Side if side is not first))
+    made: list[LoadPair] = []
+    for order in pairs_to_make(wanted, Random(requests[Side.WITH].run_id.int)):
         loads = {side: load_of(load(replace(requests[side], run_id=uuid4())), hosts) for side in order}
-        pair = LoadPair(first=first, with_hosts=loads[Side.WITH], without=loads[Side.WITHOUT])
-        complete += all(one.sample is not None for one in loads.values())
-        in_a_row = in_a_row + 1 if any(one.failure is not None for one in loads.values()) else 0
-        _tell(complete, wanted, pair)
+        pair = LoadPair(first=order[0], with_hosts=loads[Side.WITH], without=loads[Side.WITHOUT])
+        made.append(pair)
+        _tell(len(complete(made)), wanted, pair)
         yield pair
-        if complete == wanted or in_a_row == _FAILURES_IN_A_ROW:
+        if is_over(made, wanted):
             return
 
 

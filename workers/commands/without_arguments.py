@@ -4,10 +4,8 @@ import argparse
 
 from workers.commands.page_arguments import add_browser
 from workers.commands.ranges import whole
+from workers.diagnosis.without.turns import MAX_PAIRS, PAIRS
 from workers.measurement.page_rules import PageOptionError, parse_host
-
-# A verdict needs 8; some more bear one load that is unlike the others.
-_PAIRS, _MAX_PAIRS = 10, 100
 
 WITHOUT = """\
 Says what hosts cost a page, as a tag manager, a chat or a test of variants does: loads the page in Chromium as it is
@@ -35,8 +33,8 @@ def add_hosts(parser: argparse.ArgumentParser) -> None:
 
 
 def add_without(parser: argparse.ArgumentParser) -> None:
-    often = f"how often to load the page both ways ({_PAIRS}, at most {_MAX_PAIRS})"
-    parser.add_argument("--pairs", metavar="N", type=whole(1, _MAX_PAIRS, "pairs"), default=_PAIRS, help=often)
+    often = f"how often to load the page both ways ({PAIRS}, at most {MAX_PAIRS})"
+    parser.add_argument("--pairs", metavar="N", type=whole(1, MAX_PAIRS, "pairs"), default=PAIRS, help=often)
     add_browser(parser)
 
 
