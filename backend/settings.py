@@ -41,6 +41,7 @@ INSTALLED_APPS = [
     "backend.alerts",
     "backend.compare",
     "backend.gates",
+    "backend.experiments",
     "backend.status",
     "backend.weekly",
     "backend.api",

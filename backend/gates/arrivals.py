@@ -6,11 +6,11 @@ What answered is what was measured. A place that is compared with itself says no
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from backend.gates.collecting import SLACK
 from backend.gates.models import BaselineMode, Gate, GateRun, RunState, Side
 from backend.gates.rounds import Subject
 from backend.runs.models import Run
 from backend.runs.queries import measurements_of
+from backend.runs.queries.requested import SLACK
 from backend.sites.models import Monitor
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 

@@ -1,22 +1,16 @@
 """What came of the runs that a gate asked for."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
-from uuid import UUID
-
-from django.db.models import Q
+from collections.abc import Iterable, Sequence
 
 from backend.gates.baseline import COLUMNS, CONTENDED, VERSION
 from backend.gates.models import Gate, GateRun, RunState
 from backend.gates.rounds import Subject, Tally
-from backend.runs.models import Outcome, PendingRun, Run
+from backend.runs.models import Outcome, Run
+from backend.runs.queries import requested_runs
 from workers.diagnosis.catalogue.failures import why_missed
 from workers.measurement.failure import Blame
 from workers.measurement.messages import MissedReason
-
-# Clocks of two of our processes; the slot of a run is when it was asked for.
-SLACK = timedelta(minutes=5)
 
 
 def collect(gate: Gate) -> list[GateRun]:
@@ -24,10 +18,7 @@ def collect(gate: Gate) -> list[GateRun]:
     runs = list(gate.runs.select_related("region").order_by("place"))
     waiting = [run for run in runs if run.state == RunState.PENDING]
     if waiting:
-        ids = [run.run_id for run in waiting]
-        # In this order: what ends between the two is found by both, and else by neither.
-        alive = _alive(ids)
-        ended = _ended(gate, ids)
+        alive, ended = requested_runs([run.run_id for run in waiting], since=gate.created_at)
         changed = [run for run in waiting if _settle(run, ended.get(run.run_id), is_alive=run.run_id in alive)]
         GateRun.objects.bulk_update(changed, ["state", "ended_run_id", "reason", "values"])
     return runs
@@ -51,19 +42,6 @@ def _counted_as(run: GateRun) -> str:
     if run.state == RunState.NOTHING:
         return "nothing"
     return "discarded" if run.discarded else "counting"
-
-
-def _ended(gate: Gate, ids: Sequence[UUID]) -> Mapping[UUID, Run]:
-    """The runs that have ended, by the id that was asked for; of two attempts the later one."""
-    either = Q(run_id__in=ids) | Q(first_run_id__in=ids)
-    found = Run.objects.filter(either, scheduled_for__gte=gate.created_at - SLACK).order_by("attempt")
-    return {run.first_run_id or run.run_id: run for run in found}
-
-
-def _alive(ids: Sequence[UUID]) -> set[UUID]:
-    """Which of them are still under way, be it as a second attempt."""
-    pending = PendingRun.objects.filter(Q(run_id__in=ids) | Q(first_run_id__in=ids))
-    return {first or own for own, first in pending.values_list("run_id", "first_run_id")}
 
 
 def _settle(run: GateRun, ended: Run | None, *, is_alive: bool) -> bool:

@@ -41,6 +41,7 @@ LOOPS: dict[str, Callable[[], Step]] = {
     "delivery": _of("backend.alerts.delivery", "Delivering"),
     "previews": _of("backend.alerts.previews"),
     "gates": _of("backend.gates.steps"),
+    "experiments": _of("backend.experiments.steps"),
     "callbacks": _of("backend.gates.callbacks"),
     "comparing": _of("backend.compare.steps"),
     "weekly": _of("backend.weekly.steps"),

@@ -42,7 +42,7 @@ MAX_GATE_RUNS = 300
 MAX_DIAGNOSES = 20
 MAX_RUNS_PER_REGION = 20
 # Nobody waits for these in person: they have lanes of their own, or none.
-_UNHURRIED = {Trigger.GATE: "runs of gates", Trigger.DIAGNOSE: "diagnoses"}
+_UNHURRIED = {Trigger.GATE: "runs of gates", Trigger.DIAGNOSE: "diagnoses", Trigger.COST: "loads without hosts"}
 
 _MESSAGES = f"""
 SELECT {MONITOR_SQL}, {PENDING_SQL} FROM runs_pendingrun p
@@ -170,7 +170,7 @@ def request_runs(
     waits with the schedule. Published when the transaction commits. `url`, in its canonical form, is measured in place
     of the monitor's own. Raises RunsError for a region that is not usable, or when too many such runs are under way.
     """
-    if trigger in (Trigger.SCHEDULE, Trigger.MAPPED) or not 1 <= runs_per_region <= MAX_RUNS_PER_REGION:
+    if trigger in (Trigger.SCHEDULE, Trigger.MAPPED, Trigger.COST) or not 1 <= runs_per_region <= MAX_RUNS_PER_REGION:
         raise ValueError(f"{runs_per_region} runs a region for the trigger {trigger}")
     depth = Depth.DEEP if trigger is Trigger.DIAGNOSE else Depth.LIGHT
     organisation = monitor.site.organisation
@@ -199,6 +199,17 @@ def load_elsewhere(
     return dict(zip(codes, run_ids, strict=True))
 
 
+@transaction.atomic
+def load_without(*, monitor: Monitor, region: str, hosts: Sequence[str]) -> UUID:
+    """Loads a page once, in a single first view, without hosts or, where there are none, as it is; the run.
+
+    In the lane of gates, behind people who test. The runs enter no chart, baseline, rule or alert. Raises RunsError.
+    """
+    organisation = monitor.site.organisation
+    (run_id,) = _start([monitor], organisation, [region], Trigger.COST, without=list(hosts), depth=Depth.LIGHT)
+    return run_id
+
+
 def reconcile_organisation(organisation: Organisation) -> Changes:
     """For doors that changed regions: all schedules of the organisation's monitors follow at once."""
     monitors = Monitor.objects.filter(site__organisation=organisation)
@@ -217,6 +228,7 @@ def _start(
     *,
     url: str | None = None,
     mapping: str | None = None,
+    without: list[str] | None = None,
     depth: Depth,
 ) -> list[UUID]:
     """One run of each monitor in each region; a monitor that is named twice runs twice."""
@@ -226,7 +238,7 @@ def _start(
     # Runs of one monitor and region have slots of their own, so each has its own microsecond.
     slots = [now + timedelta(microseconds=round_number) for round_number in range(len(monitors))]
     pending = [
-        _requested(monitor, region, slot, trigger, url=url, mapping=mapping, depth=depth)
+        _requested(monitor, region, slot, trigger, url=url, mapping=mapping, without=without, depth=depth)
         for monitor, slot in zip(monitors, slots, strict=True)
         for region in places
     ]
@@ -266,6 +278,7 @@ def _requested(
     *,
     url: str | None,
     mapping: str | None,
+    without: list[str] | None,
     depth: Depth,
 ) -> PendingRun:
     return PendingRun(
@@ -281,6 +294,7 @@ def _requested(
         publish_after=slot + PUBLISH_GRACE,
         url=url,
         mapping=mapping,
+        without=without,
         config_version=monitor.config_version,
         depth=depth if monitor.kind == Kind.PROBE else Depth.LIGHT,
     )

@@ -1,7 +1,7 @@
 """From a pending run and its monitor to the message that goes to a region."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -26,8 +26,8 @@ MONITOR_SQL = """m.id, m.public_id, m.kind, m.url, m.timeout_s, m.profile, m.hea
     m.ignore_certificate_errors, m.config_version, m.pair, m.page, r.id, r.code"""
 MONITOR_WIDTH = 15
 # `p` is the pending run.
-LANE_SQL = "CASE WHEN p.urgent THEN 'now' WHEN p.trigger = 'gate' THEN 'gate' ELSE 'schedule' END"
-PENDING_SQL = f"p.run_id, p.scheduled_for, p.attempt, p.expires_at, {LANE_SQL}, p.url, p.depth, p.mapping"
+LANE_SQL = "CASE WHEN p.urgent THEN 'now' WHEN p.trigger IN ('gate', 'cost') THEN 'gate' ELSE 'schedule' END"
+PENDING_SQL = f"p.run_id, p.scheduled_for, p.attempt, p.expires_at, {LANE_SQL}, p.url, p.depth, p.mapping, p.without"
 
 
 class MonitorColumns(NamedTuple):
@@ -50,6 +50,7 @@ class MonitorColumns(NamedTuple):
     region: str
     at_home: bool = True
     mapping: str | None = None
+    without: Sequence[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +126,7 @@ def outgoing(execution: Execution, monitor: MonitorColumns) -> Outgoing:
 def entries_of_pending(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Execution, MonitorColumns]]:
     """What rows of MONITOR_SQL followed by PENDING_SQL say."""
     for row in rows:
-        run_id, scheduled_for, attempt, expires_at, lane, url, depth, mapping = row[MONITOR_WIDTH:]
+        run_id, scheduled_for, attempt, expires_at, lane, url, depth, mapping, without = row[MONITOR_WIDTH:]
         execution = Execution(
             run_id=run_id,
             scheduled_for=scheduled_for,
@@ -134,7 +135,8 @@ def entries_of_pending(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Execut
             lane=Lane(lane),
             depth=Depth(depth),
         )
-        yield execution, _mapped(mapping, _at(url, MonitorColumns(*row[:MONITOR_WIDTH])))
+        monitor = MonitorColumns(*row[:MONITOR_WIDTH])._replace(without=without)
+        yield execution, _mapped(mapping, _at(url, monitor))
 
 
 def queue_key(region: str, kind: str, lane: Lane) -> str:
@@ -163,6 +165,8 @@ def _page(monitor: MonitorColumns) -> PageOptions:
         options = page_settings.read(Monitor._meta.get_field("page").from_db_value(monitor.page, None, None))
     if not monitor.at_home:
         options = page_settings.for_another_server(options)
+    if monitor.without is not None:
+        options = page_settings.once_without(options, monitor.without)
     return options if monitor.mapping is None else page_settings.mapped(options, parse_mapping(monitor.mapping))
 
 

@@ -1,5 +1,6 @@
 """How a page monitor's options are kept: as one document, since most monitors have none and nobody searches in them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -53,6 +54,18 @@ def mapped(options: PageOptions, mapping: HostMapping) -> PageOptions:
         options,
         host_map=(*others, mapping),
         black_holes=tuple(host for host in options.black_holes if host != mapping.host),
+    )
+
+
+def once_without(options: PageOptions, hosts: Sequence[str]) -> PageOptions:
+    """The options for a single first view without those hosts, which may be none, wherever they were before."""
+    return replace(
+        options,
+        host_map=tuple(one for one in options.host_map if one.host not in hosts),
+        black_holes=tuple(host for host in options.black_holes if host not in hosts),
+        without=tuple(hosts),
+        loads=1,
+        repeat=None,
     )
 
 

@@ -27,6 +27,7 @@ _WHY = {
     Trigger.CONFIRM.value: "to confirm a failure or its end",
     Trigger.GATE.value: "for a gate",
     Trigger.MAPPED.value: "once, with a host at another address",
+    Trigger.COST.value: "to see what hosts cost",
     Trigger.DIAGNOSE.value: "to find out why something changed",
 }
 _NOT_KEPT = (

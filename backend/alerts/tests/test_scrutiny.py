@@ -127,7 +127,7 @@ def test_light_runs_neither_begin_nor_end_anything(world: World) -> None:
     assert told() == ["opened"]
 
 
-@pytest.mark.parametrize("trigger", ["gate", "mapped"])
+@pytest.mark.parametrize("trigger", ["gate", "mapped", "cost"])
 def test_runs_that_may_be_of_another_server_say_nothing_of_the_site(world: World, trigger: str) -> None:
     probe(world, "fra")
     asked = PendingRun.objects.count()

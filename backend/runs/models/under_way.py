@@ -1,5 +1,6 @@
 """What is due, and what is under way."""
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
@@ -39,9 +40,10 @@ class PendingRun(models.Model):
     `publish_after` keeps the outbox from publishing what the process that made the row is just publishing itself.
     `first_run_id` is set on a second attempt: whoever waits for the first is told of this one. `url` is measured in
     place of the monitor's own, where a gate compares two addresses; with `mapping` (HOST=ADDRESS[:PORT]) a page is
-    loaded with that host at another address. `phases` (`backend.runs.early`) is what a probe that looks deeper
-    knows already, for the person who waits: it goes with this row. `config_version` is the monitor's when the row was
-    made, then that of the message that was published last.
+    loaded with that host at another address. Where `without` is set it is loaded in a single first view, without these
+    hosts, of which there may be none. `phases` (`backend.runs.early`) is what a probe that looks deeper knows already,
+    for the person who waits: it goes with this row. `config_version` is the monitor's when the row was made, then that
+    of the message that was published last.
     """
 
     run_id = models.UUIDField(primary_key=True)
@@ -66,6 +68,7 @@ class PendingRun(models.Model):
     first_run_id = models.UUIDField(null=True)
     url = models.TextField(null=True)
     mapping = models.TextField(null=True)
+    without = ArrayField(models.TextField(), null=True)
     config_version = models.IntegerField(null=True)
     depth = models.CharField(max_length=8, default=Depth.LIGHT.value, db_default=Depth.LIGHT.value)
 

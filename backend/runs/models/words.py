@@ -14,12 +14,14 @@ class Trigger(models.TextChoices):
     DIAGNOSE = "diagnose"
     # Once, with a host of the page at another address: it measured another server.
     MAPPED = "mapped"
+    # In turns with and without hosts, to see what these cost: some measured a page that no visitor has.
+    COST = "cost"
 
 
 # What charts and medians are made of. The others come in bursts, and when something is wrong.
 CHARTED = (Trigger.SCHEDULE, Trigger.MANUAL)
-# What these measured may be another server than the monitor's.
-ELSEWHERE = (Trigger.GATE, Trigger.MAPPED)
+# What these measured may be another server than the monitor's, or not the whole of its page.
+ELSEWHERE = (Trigger.GATE, Trigger.MAPPED, Trigger.COST)
 
 
 class Outcome(models.TextChoices):

@@ -12,6 +12,7 @@ from backend.runs.queries.listing import ListedRun, RunFilter, listed_runs, pend
 from backend.runs.queries.newest import newest_measurements
 from backend.runs.queries.overview import LastRun, MonitorOverview, NewestRun, SiteOverview, site_overview
 from backend.runs.queries.progress import RunProgress, RunState, progress, site_of_pending, state_of
+from backend.runs.queries.requested import requested_runs
 from backend.runs.queries.rollups import is_long, long_series, series_of
 from backend.runs.queries.series import RegionSeries, SeriesPoint, Wanted, phase_series
 from backend.runs.queries.uploads import UploadDetail, upload, upload_detail, uploads, uploads_beside
@@ -55,6 +56,7 @@ __all__ = [
     "progress",
     "recent_loads",
     "recent_runs",
+    "requested_runs",
     "result_of",
     "run_detail",
     "series_of",

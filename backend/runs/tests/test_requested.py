@@ -1,6 +1,7 @@
 """Runs that somebody asks for besides the schedule: confirmations and gates."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -22,7 +23,7 @@ from backend.runs.tests.results import line_of, page
 from backend.sites.models import Monitor
 from backend.sites.page_settings import stored
 from workers.measurement.messages import RunRequest
-from workers.measurement.page_options import Cookie, HostMapping, Login, PageOptions, TypeText
+from workers.measurement.page_options import Cookie, HostMapping, Login, PageOptions, PageState, TypeText
 from workers.measurement.wire import decode
 
 pytestmark = pytest.mark.django_db
@@ -95,7 +96,8 @@ def test_gates_may_have_more_under_way_than_people_and_neither_takes_the_others_
 
 
 @pytest.mark.parametrize(
-    ("trigger", "runs"), [(Trigger.SCHEDULE, 1), (Trigger.MAPPED, 1), (Trigger.GATE, 0), (Trigger.GATE, 21)]
+    ("trigger", "runs"),
+    [(Trigger.SCHEDULE, 1), (Trigger.MAPPED, 1), (Trigger.COST, 1), (Trigger.GATE, 0), (Trigger.GATE, 21)],
 )
 def test_the_schedule_is_not_for_asking_and_there_is_an_end_to_asking(
     monitor: Monitor, trigger: Trigger, runs: int
@@ -104,7 +106,7 @@ def test_the_schedule_is_not_for_asking_and_there_is_an_end_to_asking(
         actions.request_runs(actor=None, monitor=monitor, regions=["eu"], trigger=trigger, runs_per_region=runs)
 
 
-@pytest.mark.parametrize("trigger", ["gate", "confirm", "mapped"])
+@pytest.mark.parametrize("trigger", ["gate", "confirm", "mapped", "cost"])
 def test_runs_that_were_asked_for_enter_no_chart_and_no_rollup(monitor: Monitor, fleet: Fleet, trigger: str) -> None:
     for minute, why in enumerate(["schedule", trigger]):
         at = NOW - 2 * HOUR + timedelta(minutes=minute)
@@ -116,7 +118,7 @@ def test_runs_that_were_asked_for_enter_no_chart_and_no_rollup(monitor: Monitor,
     assert set(Rollup.objects.values_list("measured", flat=True)) == {1}
 
 
-@pytest.mark.parametrize("trigger", ["gate", "mapped"])
+@pytest.mark.parametrize("trigger", ["gate", "mapped", "cost"])
 def test_what_measured_another_server_is_no_newest_run_of_its_monitor(fleet: Fleet, trigger: str) -> None:
     (monitor,) = make_monitors(fleet, kind="page")
     runs = []
@@ -155,6 +157,34 @@ def test_a_page_is_loaded_once_with_a_host_at_another_address_and_without_secret
     assert sweep(NOW).retried == 1
     (again,) = waiting(NOW)
     assert decode(again.message, RunRequest).page == request.page
+
+
+@pytest.mark.parametrize("hosts", [[], ["cdn.example", "ads.example"]])
+def test_a_page_is_loaded_without_hosts_by_a_single_first_view_and_with_its_own_secrets(
+    broker_client: redis.Redis,
+    django_capture_on_commit_callbacks: Callable[..., object],
+    fleet: Fleet,
+    hosts: list[str],
+) -> None:
+    (monitor,) = make_monitors(fleet, kind="page")
+    mapping = HostMapping(host="cdn.example", address="192.0.2.9")
+    cookies = (Cookie(name="a", value="b"),)
+    usual = PageOptions(
+        host_map=(mapping,), black_holes=("ads.example",), cookies=cookies, loads=3, repeat=PageState.WARM_CACHE
+    )
+    monitor.page, monitor.headers = stored(usual), [["X-Key", "secret"]]
+    monitor.save()
+    with django_capture_on_commit_callbacks(execute=True):  # type: ignore[attr-defined]  # a context manager, untyped
+        actions.load_without(monitor=monitor, region="eu", hosts=hosts)
+    (request,) = queued(broker_client, "eu:page.gate")
+    alone = PageOptions(cookies=cookies, without=tuple(hosts))
+    assert request.page == (alone if hosts else replace(alone, host_map=(mapping,), black_holes=("ads.example",)))
+    assert ([header.value for header in request.headers], request.urgent) == (["secret"], False)
+    assert PendingRun.objects.get().trigger == "cost"
+    PendingRun.objects.update(lease_until=NOW - HOUR, expires_at=NOW + HOUR, agent="a")
+    assert sweep(NOW).retried == 1
+    (again,) = waiting(NOW)
+    assert (again.queue, decode(again.message, RunRequest).page) == ("eu:page.gate", request.page)
 
 
 def test_only_a_page_has_hosts(monitor: Monitor) -> None:

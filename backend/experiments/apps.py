@@ -1,0 +1,5 @@
+from django.apps import AppConfig
+
+
+class ExperimentsConfig(AppConfig):
+    name = "backend.experiments"
