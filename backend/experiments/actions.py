@@ -11,7 +11,7 @@ from backend.accounts.audit import record
 from backend.accounts.models import User
 from backend.accounts.room import hold
 from backend.as_it_is import as_it_is
-from backend.experiments.models import Experiment, Status
+from backend.experiments.models import Experiment, ExperimentStatus
 from backend.faults import InvalidError
 from backend.fleet.models import Region
 from backend.fleet.queries import unknown_among, usable_regions
@@ -82,7 +82,7 @@ def cancel_experiment(*, actor: User | None, experiment: Experiment) -> Experime
     """
     experiment = as_it_is(experiment)
     if experiment.is_open:
-        experiment.status, experiment.ended_at = Status.CANCELLED, timezone.now()
+        experiment.status, experiment.ended_at = ExperimentStatus.CANCELLED, timezone.now()
         experiment.save(update_fields=["status", "ended_at"])
         organisation, name = experiment.organisation, experiment.site.name
         record("cancel_experiment", experiment, actor=actor, organisation=organisation, name=name)
@@ -130,7 +130,7 @@ def _hosts(monitor: Monitor, hosts: Sequence[str]) -> list[str]:
 def _refuse_too_many(monitor: Monitor) -> None:
     organisation = monitor.site.organisation
     hold(organisation)
-    under_way = Experiment.objects.filter(organisation=organisation, status=Status.RUNNING).count()
+    under_way = Experiment.objects.filter(organisation=organisation, status=ExperimentStatus.RUNNING).count()
     if under_way >= MAX_OPEN:
         raise ExperimentLimitError(
             f"{under_way} experiments are under way; at most {MAX_OPEN} can be. Wait until one has ended."

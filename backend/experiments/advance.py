@@ -7,7 +7,7 @@ from random import Random
 
 from backend.experiments.collecting import collect
 from backend.experiments.loads import cost_in, leads_nowhere, load_of_run, pairs_of
-from backend.experiments.models import MAX_TEXT_CHARS, Experiment, ExperimentRun, RunState, Side, Status
+from backend.experiments.models import MAX_TEXT_CHARS, Experiment, ExperimentRun, ExperimentStatus, LoadState, Side
 from backend.fleet.queries import Health, could_hear, regions_for
 from backend.runs.actions import RunsError, load_without
 from backend.sites.queries import versions_alike
@@ -30,14 +30,14 @@ def advance(experiment: Experiment, now: datetime) -> None:
     """Brings an experiment as far as it comes at this moment."""
     runs = collect(experiment)
     if reason := _spoiled(experiment, runs):
-        end(experiment, Status.FAILED, now=now, reason=reason)
+        end(experiment, ExperimentStatus.FAILED, now=now, reason=reason)
     elif _is_complete(experiment, runs):
         end_with_verdict(experiment, runs, now=now)
     elif reason := _cut_short(experiment, runs, now):
         if complete(pairs_of(runs, experiment.hosts)):
             end_with_verdict(experiment, runs, now=now, reason=reason)
         else:
-            end(experiment, Status.FAILED, now=now, reason=reason)
+            end(experiment, ExperimentStatus.FAILED, now=now, reason=reason)
     else:
         _ask(experiment, runs, now)
 
@@ -45,10 +45,10 @@ def advance(experiment: Experiment, now: datetime) -> None:
 def end_with_verdict(experiment: Experiment, runs: Sequence[ExperimentRun], *, now: datetime, reason: str = "") -> None:
     cost = cost_in(runs, experiment.hosts)
     experiment.verdict, experiment.sentence = str(cost.verdict), cost.sentence
-    end(experiment, Status.DONE, now=now, reason=reason)
+    end(experiment, ExperimentStatus.DONE, now=now, reason=reason)
 
 
-def end(experiment: Experiment, status: Status, *, now: datetime, reason: str = "") -> None:
+def end(experiment: Experiment, status: ExperimentStatus, *, now: datetime, reason: str = "") -> None:
     """Ends a locked experiment for good."""
     experiment.status, experiment.ended_at, experiment.reason = status, now, reason[:MAX_TEXT_CHARS]
     experiment.save(update_fields=["status", "ended_at", "reason", "verdict", "sentence"])
@@ -56,7 +56,7 @@ def end(experiment: Experiment, status: Status, *, now: datetime, reason: str = 
 
 def _spoiled(experiment: Experiment, runs: Sequence[ExperimentRun]) -> str:
     """Why its loads cannot be judged together, in a sentence; empty where they can."""
-    ends = next((run.reason for run in runs if run.state == RunState.ENDS), "")
+    ends = next((run.reason for run in runs if run.state == LoadState.ENDS), "")
     monitor = experiment.monitor
     if ends or experiment.config_version == monitor.config_version:
         return ends
@@ -67,7 +67,7 @@ def _spoiled(experiment: Experiment, runs: Sequence[ExperimentRun]) -> str:
 
 def _is_complete(experiment: Experiment, runs: Sequence[ExperimentRun]) -> bool:
     """Whether there are pairs enough, or as many as are made at most; no further load where the first leads nowhere."""
-    if any(run.state == RunState.PENDING for run in runs):
+    if any(run.state == LoadState.PENDING for run in runs):
         return False
     if runs and leads_nowhere(load_of_run(runs[0]), experiment.hosts):
         return True
@@ -81,8 +81,8 @@ def _cut_short(experiment: Experiment, runs: Sequence[ExperimentRun], now: datet
         return "The page was paused meanwhile."
     if now >= experiment.deadline:
         return "The time was over."
-    last = [run for run in runs if run.state != RunState.PENDING][-_MISSED_IN_A_ROW:]
-    if len(last) == _MISSED_IN_A_ROW and all(run.state == RunState.NOTHING for run in last):
+    last = [run for run in runs if run.state != LoadState.PENDING][-_MISSED_IN_A_ROW:]
+    if len(last) == _MISSED_IN_A_ROW and all(run.state == LoadState.NOTHING for run in last):
         return f"Its loads say nothing again and again: {last[-1].reason}"
     return _silence(experiment, now)
 
@@ -107,7 +107,7 @@ def _ask(experiment: Experiment, runs: Sequence[ExperimentRun], now: datetime) -
     """For the next load, where none is under way."""
     experiment.due_at = now + _PAUSE
     experiment.save(update_fields=["due_at"])
-    if any(run.state == RunState.PENDING for run in runs):
+    if any(run.state == LoadState.PENDING for run in runs):
         return
     number, side = _loads_to_make(experiment)[len(runs)]
     hosts = experiment.hosts if side == Side.WITHOUT else []

@@ -1,7 +1,7 @@
 """What came of the loads that an experiment asked for."""
 
 from backend.experiments.loads import kept
-from backend.experiments.models import MAX_TEXT_CHARS, Experiment, ExperimentRun, RunState, Side
+from backend.experiments.models import MAX_TEXT_CHARS, Experiment, ExperimentRun, LoadState, Side
 from backend.runs.failed import failure_of
 from backend.runs.models import Outcome, Run
 from backend.runs.queries import requested_runs, result_of
@@ -18,7 +18,7 @@ def collect(experiment: Experiment) -> list[ExperimentRun]:
     """All loads in their order, those that have ended since the last time brought up to date. At most five statements:
     one at a time is under way."""
     runs = list(experiment.runs.order_by("pk"))
-    waiting = [run for run in runs if run.state == RunState.PENDING]
+    waiting = [run for run in runs if run.state == LoadState.PENDING]
     if waiting:
         under_way, ended = requested_runs([run.run_id for run in waiting], since=experiment.created_at)
         changed = [run for run in waiting if run.run_id in ended or run.run_id not in under_way]
@@ -31,7 +31,7 @@ def collect(experiment: Experiment) -> list[ExperimentRun]:
 
 def _settle(experiment: Experiment, run: ExperimentRun, ended: Run | None) -> None:
     """Puts into a load what it came to."""
-    run.state = RunState.NOTHING
+    run.state = LoadState.NOTHING
     if ended is None:
         # Deleted with its monitor's site, or by a retention that is shorter than the experiment.
         run.reason = "The run is gone."
@@ -60,7 +60,7 @@ def _take(experiment: Experiment, run: ExperimentRun, outcome: Measured | Failed
     hosts = frozenset(experiment.hosts)
     fault = _fault(experiment, run, outcome)
     if fault is not None:
-        run.state, run.reason = RunState.ENDS, fault
+        run.state, run.reason = LoadState.ENDS, fault
         return
     goes_before = run.pair == 0 and run.side == Side.WITH
     load = (leading_nowhere(outcome, hosts) if goes_before else None) or load_of(outcome, hosts)
@@ -68,7 +68,7 @@ def _take(experiment: Experiment, run: ExperimentRun, outcome: Measured | Failed
     # A test of the visitor is nobody's fault and counted as such; what else is our fault says nothing of the page.
     is_ours = load.left_out is LeftOut.FAILED and load.failure is not None and load.failure.blame is Blame.MONITOR
     if not is_ours:
-        run.state, run.load = RunState.LOADED, kept(load)
+        run.state, run.load = LoadState.LOADED, kept(load)
 
 
 def _fault(experiment: Experiment, run: ExperimentRun, outcome: Measured | Failed) -> str | None:

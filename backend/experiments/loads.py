@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from backend.experiments.models import ExperimentRun, RunState
+from backend.experiments.models import ExperimentRun, LoadState
 from workers.diagnosis.without.cost import Cost, cost_of
 from workers.diagnosis.without.samples import Load, LoadPair, Side
 
@@ -42,7 +42,7 @@ def load_in(document: dict[str, Any]) -> Load:
 
 def load_of_run(run: ExperimentRun) -> Load:
     """What a run brings: nothing while it is under way, and where it says nothing."""
-    return load_in(run.load) if run.state == RunState.LOADED and run.load else _NOTHING
+    return load_in(run.load) if run.state == LoadState.LOADED and run.load else _NOTHING
 
 
 def leads_nowhere(first: Load, hosts: Sequence[str]) -> bool:
@@ -59,7 +59,7 @@ def pairs_of(runs: Sequence[ExperimentRun], hosts: Sequence[str]) -> list[LoadPa
         return [LoadPair(first=Side.WITH, with_hosts=first, without=_NOTHING)]
     made: dict[int, list[ExperimentRun]] = defaultdict(list)
     for run in runs:
-        if run.pair and run.state != RunState.PENDING:
+        if run.pair and run.state != LoadState.PENDING:
             made[run.pair].append(run)
     return [_pair(both) for both in made.values() if len(both) == len(Side)]
 

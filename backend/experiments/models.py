@@ -16,7 +16,7 @@ from workers.measurement.target import MAX_URL_CHARS
 MAX_TEXT_CHARS = 1_000
 
 
-class Status(models.TextChoices):
+class ExperimentStatus(models.TextChoices):
     """`done` has a verdict; `failed` could not be measured, as its reason says."""
 
     RUNNING = "running", "Running"
@@ -42,7 +42,7 @@ class Experiment(models.Model):
     url = models.CharField(max_length=MAX_URL_CHARS)
     hosts = ArrayField(models.TextField())
     pairs = models.PositiveSmallIntegerField()
-    status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
+    status = models.CharField(max_length=10, choices=ExperimentStatus, default=ExperimentStatus.RUNNING)
     verdict = models.CharField(max_length=20, blank=True)
     sentence = models.TextField(blank=True)
     reason = models.CharField(max_length=MAX_TEXT_CHARS, blank=True)
@@ -65,7 +65,7 @@ class Experiment(models.Model):
 
     @property
     def is_open(self) -> bool:
-        return self.status == Status.RUNNING
+        return self.status == ExperimentStatus.RUNNING
 
 
 class Side(models.TextChoices):
@@ -73,7 +73,7 @@ class Side(models.TextChoices):
     WITHOUT = OfLoad.WITHOUT.value, "Without"
 
 
-class RunState(models.TextChoices):
+class LoadState(models.TextChoices):
     """`loaded` says something of the page, be it that it failed. `nothing`: missed, or failed by our own fault. `ends`:
     what it tells ends the experiment."""
 
@@ -94,7 +94,7 @@ class ExperimentRun(models.Model):
     pair = models.PositiveSmallIntegerField()
     side = models.CharField(max_length=7, choices=Side)
     run_id = models.UUIDField()
-    state = models.CharField(max_length=8, choices=RunState, default=RunState.PENDING)
+    state = models.CharField(max_length=8, choices=LoadState, default=LoadState.PENDING)
     ended_run_id = models.UUIDField(null=True)
     reason = models.CharField(max_length=MAX_TEXT_CHARS, blank=True)
     load = models.JSONField(null=True)

@@ -1,15 +1,15 @@
 """What is read about experiments. Every question starts from the organisation and takes a fixed number of
 statements."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
 from backend.accounts.models import Organisation
 from backend.experiments.loads import cost_in, pairs_of
-from backend.experiments.models import Experiment, ExperimentRun, Side, Status
+from backend.experiments.models import Experiment, ExperimentRun, ExperimentStatus, Side
 from backend.lists import older
+from backend.runs.models import Run, Trigger
 from backend.sites.models import Site
 from workers.diagnosis.without.cost import Cost
 from workers.diagnosis.without.samples import complete
@@ -69,7 +69,7 @@ def experiment_view(organisation: Organisation, public_id: UUID) -> ExperimentVi
     return ExperimentView(
         experiment=experiment,
         runs=runs,
-        cost=cost_in(runs, experiment.hosts) if experiment.status == Status.DONE else None,
+        cost=cost_in(runs, experiment.hosts) if experiment.status == ExperimentStatus.DONE else None,
         complete=len(complete(pairs_of(runs, experiment.hosts))),
     )
 
@@ -90,6 +90,9 @@ def experiments(
     return list(found.order_by("-created_at", "-pk")[: max(1, min(limit, MAX_EXPERIMENTS))])
 
 
-def loads_of(run_ids: Sequence[UUID]) -> list[ExperimentRun]:
-    """What experiments asked for under these ids of first attempts. One statement."""
-    return list(ExperimentRun.objects.filter(run_id__in=run_ids).select_related("experiment"))
+def experiment_of(run: Run) -> ExperimentRun | None:
+    """What a run was made for. One statement, and none where it was made for something else."""
+    if run.trigger != Trigger.COST:
+        return None
+    asked = ExperimentRun.objects.filter(run_id=run.first_run_id or run.run_id, experiment__monitor=run.monitor_id)
+    return asked.select_related("experiment").first()

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from backend.alerts.turns import Apart
 from backend.experiments.advance import advance, end
-from backend.experiments.models import Experiment, Status
+from backend.experiments.models import Experiment, ExperimentStatus
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def step(now: datetime | None = None) -> float:
 def _take_one(now: datetime) -> bool:
     with transaction.atomic():
         held = Experiment.objects.select_for_update(skip_locked=True, of=("self",))
-        due = held.filter(status=Status.RUNNING, due_at__lte=now).select_related(
+        due = held.filter(status=ExperimentStatus.RUNNING, due_at__lte=now).select_related(
             "monitor__site__organisation", "region", "organisation"
         )
         experiment = due.order_by("due_at").first()
@@ -53,7 +53,7 @@ def _take_one(now: datetime) -> bool:
 def _after_fault(experiment: Experiment, now: datetime) -> None:
     if now >= experiment.deadline:
         reason = "A fault of the service kept the loads from being judged; its log says more."
-        end(experiment, Status.FAILED, now=now, reason=reason)
+        end(experiment, ExperimentStatus.FAILED, now=now, reason=reason)
     else:
         experiment.due_at = now + _AFTER_FAULT
         experiment.save(update_fields=["due_at"])

@@ -63,6 +63,7 @@ ROUTERS: tuple[str, ...] = (
     "maintenance",
     "deploys",
     "gates",
+    "experiments",
     "hosts",
     "pairings",
     "comparisons",

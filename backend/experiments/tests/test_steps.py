@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from backend.experiments import advance
 from backend.experiments.actions import cancel_experiment
-from backend.experiments.models import Experiment, ExperimentRun, RunState, Side, Status
+from backend.experiments.models import Experiment, ExperimentRun, ExperimentStatus, LoadState, Side
 from backend.experiments.steps import BUSY_S, IDLE_S, step
 from backend.experiments.tests.world import FAILS, HOST, MINUTE, OURS, World, loaded, sooner
 from backend.fleet.models import Agent
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 def test_a_host_that_costs_is_told_with_how_much_as_the_command_does(world: World) -> None:
     experiment = world.play(world.start(), sooner)
-    assert (experiment.status, experiment.verdict, experiment.reason) == (Status.DONE, "sooner", "")
+    assert (experiment.status, experiment.verdict, experiment.reason) == (ExperimentStatus.DONE, "sooner", "")
     assert experiment.sentence.startswith(f"Without {HOST} the largest paint comes 302 ms sooner (95 %: ")
     assert experiment.sentence.endswith(", 8 pairs of loads).")
     view = world.view(experiment)
@@ -74,7 +74,7 @@ def test_pairs_that_are_left_out_are_made_up_for_by_half_as_many_again(world: Wo
 
 def test_three_failed_pairs_in_a_row_end_it(world: World) -> None:
     experiment = world.play(world.start(), lambda run: FAILS if run.pair else sooner(run))
-    assert (experiment.status, experiment.verdict) == (Status.DONE, "inconclusive")
+    assert (experiment.status, experiment.verdict) == (ExperimentStatus.DONE, "inconclusive")
     assert len(world.view(experiment).pairs) == 4
 
 
@@ -86,14 +86,18 @@ def test_a_page_that_cannot_be_loaded_without_a_host_is_told_so(world: World) ->
 
 def test_a_host_that_the_page_never_asks_ends_it_after_one_load(world: World) -> None:
     experiment = world.play(world.start(), lambda run: loaded(reached=True, host="other.example"))
-    assert (experiment.status, experiment.verdict) == (Status.DONE, "not_asked")
+    assert (experiment.status, experiment.verdict) == (ExperimentStatus.DONE, "not_asked")
     assert experiment.sentence.startswith(f"The page asked nothing of {HOST}: there is no verdict.")
     assert experiment.runs.count() == 1
 
 
 def test_a_page_that_fails_at_once_ends_it_after_one_load(world: World) -> None:
     experiment = world.play(world.start(), lambda run: FAILS)
-    assert (experiment.status, experiment.verdict, experiment.runs.count()) == (Status.DONE, "inconclusive", 1)
+    assert (experiment.status, experiment.verdict, experiment.runs.count()) == (
+        ExperimentStatus.DONE,
+        "inconclusive",
+        1,
+    )
     cost = world.view(experiment).cost
     assert cost is not None
     assert cost.failure == FAILS.failure
@@ -102,13 +106,13 @@ def test_a_page_that_fails_at_once_ends_it_after_one_load(world: World) -> None:
 def test_a_page_that_is_led_to_the_host_has_no_verdict(world: World) -> None:
     experiment = world.start(hosts=("www.example.org",))
     world.play(experiment, sooner)
-    assert experiment.status == Status.FAILED
+    assert experiment.status == ExperimentStatus.FAILED
     assert experiment.reason == "https://shop.example/ leads to www.example.org: without it there is no page."
 
 
 def test_an_agent_that_does_not_know_how_to_leave_hosts_out_is_found_out_by_its_loads(world: World) -> None:
     experiment = world.play(world.start(), lambda run: loaded(reached=True))
-    assert (experiment.status, experiment.verdict, experiment.runs.count()) == (Status.FAILED, "", 2)
+    assert (experiment.status, experiment.verdict, experiment.runs.count()) == (ExperimentStatus.FAILED, "", 2)
     assert experiment.reason == (
         f"The agent loaded the page with {HOST} where it should not have: it is older than this service. Update the "
         "agents of Eu."
@@ -118,7 +122,7 @@ def test_an_agent_that_does_not_know_how_to_leave_hosts_out_is_found_out_by_its_
 def test_loads_that_fail_by_our_own_fault_say_nothing_of_the_page(world: World) -> None:
     experiment = world.play(world.start(), lambda run: sooner(run) if run.side == Side.WITH else OURS)
     assert experiment.verdict == "inconclusive"
-    assert set(experiment.runs.filter(side=Side.WITHOUT).values_list("state", flat=True)) == {RunState.NOTHING}
+    assert set(experiment.runs.filter(side=Side.WITHOUT).values_list("state", flat=True)) == {LoadState.NOTHING}
 
 
 def test_loads_that_are_missed_again_and_again_end_it(world: World) -> None:
@@ -130,7 +134,7 @@ def test_loads_that_are_missed_again_and_again_end_it(world: World) -> None:
     Experiment.objects.update(due_at=timezone.now())
     step()
     experiment.refresh_from_db()
-    assert experiment.status == Status.FAILED
+    assert experiment.status == ExperimentStatus.FAILED
     assert experiment.reason.startswith("Its loads say nothing again and again: ")
 
 
@@ -152,7 +156,7 @@ def test_a_lost_load_is_known_by_its_second_attempt(world: World) -> None:
     PendingRun.objects.filter(run_id=first).update(run_id=again, first_run_id=first, attempt=2)
     Experiment.objects.update(due_at=timezone.now())
     step()
-    assert experiment.runs.get().state == RunState.PENDING
+    assert experiment.runs.get().state == LoadState.PENDING
 
 
 def begun(world: World) -> Experiment:
@@ -177,7 +181,7 @@ def test_silent_agents_end_it(world: World) -> None:
     experiment = world.start()
     Agent.objects.update(last_seen_at=timezone.now() - 5 * MINUTE)
     assert go_on(experiment).reason == "Eu does not measure: its agents are silent."
-    assert experiment.status == Status.FAILED
+    assert experiment.status == ExperimentStatus.FAILED
 
 
 def test_a_region_that_is_removed_ends_it(world: World) -> None:
@@ -192,7 +196,7 @@ def test_a_page_that_is_changed_meanwhile_has_no_verdict(world: World) -> None:
     monitor = world.monitor
     settings = replace(settings_of(monitor), url="https://shop.example/other")
     change_monitor(actor=None, monitor=monitor, settings=settings)
-    assert go_on(experiment).status == Status.FAILED
+    assert go_on(experiment).status == ExperimentStatus.FAILED
     assert experiment.reason == "The page was changed meanwhile: its loads cannot be judged together."
 
 
@@ -208,7 +212,7 @@ def test_a_page_that_is_paused_ends_it_with_what_there_is(world: World) -> None:
     experiment = begun(world)
     Monitor.objects.update(paused=True)
     assert go_on(experiment).reason == "The page was paused meanwhile."
-    assert (experiment.status, experiment.verdict) == (Status.DONE, "inconclusive")
+    assert (experiment.status, experiment.verdict) == (ExperimentStatus.DONE, "inconclusive")
     assert experiment.sentence == "1 of 8 pairs of loads: no verdict yet."
 
 
@@ -219,7 +223,7 @@ def test_the_time_ends_it_in_any_case(world: World) -> None:
     assert experiment.is_open
     step(experiment.deadline + timedelta(seconds=1))
     experiment.refresh_from_db()
-    assert (experiment.status, experiment.reason) == (Status.FAILED, "The time was over.")
+    assert (experiment.status, experiment.reason) == (ExperimentStatus.FAILED, "The time was over.")
     assert step() == IDLE_S
 
 
@@ -227,7 +231,7 @@ def test_a_cancelled_experiment_has_no_verdict_and_asks_for_nothing_more(world: 
     experiment = begun(world)
     cancel_experiment(actor=world.member.user, experiment=experiment)
     runs = experiment.runs.count()
-    assert go_on(experiment).status == Status.CANCELLED
+    assert go_on(experiment).status == ExperimentStatus.CANCELLED
     assert (experiment.runs.count(), world.view(experiment).cost) == (runs, None)
     ended = experiment.ended_at
     assert cancel_experiment(actor=None, experiment=experiment).ended_at == ended
@@ -252,7 +256,7 @@ def test_a_step_that_fails_is_tried_again_and_ends_at_the_deadline(
     monkeypatch.setattr(advance, "_cut_short", lambda *_: 1 / 0)
     step(experiment.deadline + timedelta(seconds=1))
     experiment.refresh_from_db()
-    assert experiment.status == Status.FAILED
+    assert experiment.status == ExperimentStatus.FAILED
 
 
 def test_a_disturbed_first_load_tells_all_the_same_that_the_host_is_asked(world: World) -> None:

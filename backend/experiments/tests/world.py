@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from backend.cast import Member
 from backend.experiments.actions import start_experiment
-from backend.experiments.models import Experiment, ExperimentRun, RunState, Side
+from backend.experiments.models import Experiment, ExperimentRun, LoadState, Side
 from backend.experiments.queries import ExperimentView, experiment_view
 from backend.experiments.steps import step
 from backend.fleet.models import Listening, Region
@@ -56,7 +56,7 @@ class World:
 
     def answer(self, answer: Answer) -> None:
         """Ends every load that is waited for, as the agent would."""
-        for run in ExperimentRun.objects.filter(state=RunState.PENDING).select_related("experiment"):
+        for run in ExperimentRun.objects.filter(state=LoadState.PENDING).select_related("experiment"):
             pending = PendingRun.objects.select_related("monitor", "region").get(run_id=run.run_id)
             said = answer(run)
             if said is not None:

@@ -15,6 +15,8 @@ from backend.cast import Member
 from backend.compare.actions import create_pairing
 from backend.compare.models import Pairing
 from backend.compare.pairings import PairingDraft
+from backend.experiments.actions import start_experiment
+from backend.experiments.models import Experiment
 from backend.fleet.models import Region
 from backend.gates.actions import create_gate
 from backend.gates.models import Gate
@@ -71,6 +73,11 @@ def make_gate(world: World) -> Gate:
     question = Question(rules=(AskedRule(metric="ttfb", max_change_pct=10),), deploy=DeployMarker(version="9f3c2e1"))
     user, organisation = world.member.user, world.member.organisation
     return create_gate(actor=user, organisation=organisation, site=world.site, question=question)
+
+
+def make_experiment(world: World) -> Experiment:
+    """A member asks what a host costs the site's page."""
+    return start_experiment(actor=world.member.user, site=world.site, hosts=["tags.example"])
 
 
 def make_weekly_report(world: World) -> date:

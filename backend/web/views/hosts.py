@@ -20,6 +20,7 @@ from backend.sites.models import HostRole, Site
 from backend.web.access import MemberRequest, needs, owned_site
 from backend.web.hosts import hosts_of
 from workers.measurement.messages import Kind
+from workers.measurement.web_address import host_of
 
 PERIODS = ("24h", "7d", "30d")
 
@@ -44,6 +45,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "periods": PERIODS,
         "period": period,
         "roles": HostRole.choices,
+        "own_host": host_of(site.url),
         "hosts": hosts_of(sites.hosts(site), costs, now),
     }
     return render(request, "sites/hosts.html", context)

@@ -11,6 +11,7 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
 from backend.alerts.queries.earlier import previous_run
+from backend.experiments.queries import experiment_of
 from backend.gates.queries import asked_of_run
 from backend.runs.agents import has_picture, open_picture
 from backend.runs.diagnoses import diagnosis_in
@@ -19,6 +20,7 @@ from backend.runs.queries import RunDetail, run_detail, site_of_pending
 from backend.runs.sharing import address_of, sharing_of
 from backend.web import run_page, times
 from backend.web.access import MemberRequest, needs
+from backend.web.experiment_page import mark_of
 from backend.web.ladder import ladders_of
 from backend.web.page_facts import page_facts
 from backend.web.views.trial import live_url
@@ -26,6 +28,7 @@ from backend.web.waterfall.board import Board, board_of, details_of, drawn_of
 from backend.web.waterfall.svg import svg_of
 from backend.web.waterfall.text import printable
 from backend.web.waterfall.wanted import wanted_of
+from workers.diagnosis.page.hosts import document_host
 from workers.measurement.messages import Measurement, PageMeasurement, ProbeMeasurement
 from workers.measurement.routes import PictureKind
 
@@ -51,8 +54,11 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
     if detail is None:
         return _follow(request, run_id)
     shared = sharing_of(detail)
+    is_page = isinstance(detail.measurement, PageMeasurement)
     context = {
         "section": "sites",
+        "without_url": _without_url(detail) if is_page else None,
+        "own_host": document_host(detail.measurement) if is_page else None,
         "previous": previous_run(detail.run),
         "about": run_page.about(detail),
         "asked": asked_for(detail),
@@ -67,11 +73,13 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
 def seen(detail: RunDetail, request: HttpRequest, addresses: Addresses) -> dict[str, object]:
     """What was seen, as the rest of the address asks for it: of a run's page all but what is said of it."""
     measurement, visit = detail.measurement, request.GET.get("visit", "")
+    made_for = experiment_of(detail.run)
     evidence = measurement.evidence if isinstance(measurement, ProbeMeasurement) else None
     return {
         "detail": detail,
         "heading": f"{detail.site.name} from {detail.region.name}",
-        "warnings": run_page.warnings_of(detail),
+        "warnings": [*([] if made_for is None else [mark_of(made_for)]), *run_page.warnings_of(detail)],
+        "experiment": None if made_for is None else made_for.experiment,
         "cards": run_page.cards_for(detail, visit),
         "board": None if measurement is None else board_of(measurement, request.GET.dict(), addresses.film),
         "facts": page_facts(measurement, visit) if isinstance(measurement, PageMeasurement) else None,
@@ -175,6 +183,11 @@ def _addresses(run: Run) -> Addresses:
         film=film_url_of(run),
         screenshot=reverse("web:run_screenshot", args=[run.run_id]) if run.has_screenshot else "",
     )
+
+
+def _without_url(detail: RunDetail) -> str:
+    """Where a person asks what a host costs this page, before the host."""
+    return f"{reverse('web:experiments', args=[detail.site.public_id])}?region={detail.region.code}"
 
 
 def _follow(request: MemberRequest, run_id: UUID) -> HttpResponse:

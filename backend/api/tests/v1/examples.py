@@ -17,6 +17,8 @@ from backend.api.tests.v1.world import World
 from backend.compare.actions import create_pairing
 from backend.compare.models import Pairing
 from backend.compare.pairings import PairingDraft
+from backend.experiments.actions import start_experiment
+from backend.experiments.models import Experiment
 from backend.gates.actions import create_gate
 from backend.gates.addresses import Address
 from backend.gates.models import Gate
@@ -45,6 +47,7 @@ VALUES: dict[str, Callable[[World], UUID | str]] = {
     "code": lambda world: world.region.code,
     "deploy_id": lambda world: _deploy(world).public_id,
     "gate_id": lambda world: _gate(world).public_id,
+    "experiment_id": lambda world: _experiment(world).public_id,
     "pairing_id": lambda world: _pairing(world).public_id,
     "name": lambda world: _host(world).name,
     "rule_id": lambda world: _rule(world).public_id,
@@ -111,6 +114,7 @@ BODIES: dict[str, Callable[[World], Body]] = {
     "test_url": lambda world: {"url": "https://new.example/", "regions": [world.region.code]},
     "create_deploy": lambda world: {"site": str(world.site.public_id), "id": "r1", "version": "1.2.3"},
     "create_import": lambda world: archive(),
+    "create_experiment": lambda world: {"site": str(world.site.public_id), "hosts": ["tags.example"]},
     "create_gate": lambda world: {
         "site": str(world.site.public_id),
         "rules": [{"metric": "ttfb", "max_change_pct": 10}],
@@ -134,6 +138,7 @@ BARE = frozenset(
         "rotate_channel_secret",
         *INCIDENT_ACTS,
         "cancel_gate",
+        "cancel_experiment",
         "share_run",
     }
 )
@@ -261,6 +266,10 @@ def _deploy(world: World) -> Deploy:
     return record_deploy(
         actor=world.member.user, organisation=world.member.organisation, site=world.site, marker=marker
     )
+
+
+def _experiment(world: World) -> Experiment:
+    return start_experiment(actor=world.member.user, site=world.site, hosts=["tags.example"])
 
 
 def _gate(world: World) -> Gate:
