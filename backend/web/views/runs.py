@@ -54,11 +54,11 @@ def page(request: MemberRequest, run_id: UUID) -> HttpResponse:
     if detail is None:
         return _follow(request, run_id)
     shared = sharing_of(detail)
-    is_page = isinstance(detail.measurement, PageMeasurement)
+    page_seen = detail.measurement if isinstance(detail.measurement, PageMeasurement) else None
     context = {
         "section": "sites",
-        "without_url": _without_url(detail) if is_page else None,
-        "own_host": document_host(detail.measurement) if is_page else None,
+        "without_url": _without_url(detail) if page_seen else None,
+        "own_host": document_host(page_seen) if page_seen else None,
         "previous": previous_run(detail.run),
         "about": run_page.about(detail),
         "asked": asked_for(detail),
