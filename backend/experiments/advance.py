@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from random import Random
 
-from backend.experiments.collecting import collect
+from backend.experiments.collecting import CHANGED, collect, measures_the_same
 from backend.experiments.loads import cost_in, leads_nowhere, load_of_run, pairs_of
 from backend.experiments.models import MAX_TEXT_CHARS, Experiment, ExperimentRun, ExperimentStatus, LoadState, Side
 from backend.fleet.queries import Health, could_hear, regions_for
 from backend.runs.actions import RunsError, load_without
-from backend.sites.queries import versions_alike
 from workers.diagnosis.without.samples import complete
 from workers.diagnosis.without.turns import is_over, pairs_to_make
 
@@ -57,12 +56,9 @@ def end(experiment: Experiment, status: ExperimentStatus, *, now: datetime, reas
 def _spoiled(experiment: Experiment, runs: Sequence[ExperimentRun]) -> str:
     """Why its loads cannot be judged together, in a sentence; empty where they can."""
     ends = next((run.reason for run in runs if run.state == LoadState.ENDS), "")
-    monitor = experiment.monitor
-    if ends or experiment.config_version == monitor.config_version:
+    if ends or measures_the_same(experiment, experiment.monitor.config_version):
         return ends
-    if experiment.config_version in versions_alike([monitor])[monitor.pk]:
-        return ""
-    return "The page was changed meanwhile: its loads cannot be judged together."
+    return CHANGED
 
 
 def _is_complete(experiment: Experiment, runs: Sequence[ExperimentRun]) -> bool:

@@ -5,12 +5,14 @@ from backend.experiments.models import MAX_TEXT_CHARS, Experiment, ExperimentRun
 from backend.runs.failed import failure_of
 from backend.runs.models import Outcome, Run
 from backend.runs.queries import requested_runs, result_of
+from backend.sites.queries import versions_alike
 from workers.diagnosis.catalogue.failures import why_missed
 from workers.diagnosis.without.before import leading_nowhere, own_host_sentence, reached
 from workers.diagnosis.without.samples import LeftOut, load_of
 from workers.measurement.failure import Blame
 from workers.measurement.messages import Failed, Measured, MissedReason
 
+CHANGED = "The page was changed meanwhile: its loads cannot be judged together."
 _FIELDS = ("state", "ended_run_id", "reason", "load")
 
 
@@ -41,10 +43,21 @@ def _settle(experiment: Experiment, run: ExperimentRun, ended: Run | None) -> No
         run.reason = why_missed(MissedReason(ended.missed_reason)) if ended.missed_reason else "The run was missed."
         return
     outcome = _outcome_of(ended)
-    if outcome is None:
+    if ended.config_version is not None and not measures_the_same(experiment, ended.config_version):
+        run.state, run.reason = LoadState.ENDS, CHANGED
+    elif outcome is None:
         run.reason = "What was measured cannot be read."
     else:
         _take(experiment, run, outcome)
+
+
+def measures_the_same(experiment: Experiment, version: int) -> bool:
+    """Whether a version of the monitor measures what it measures now, and did when the experiment began. One statement
+    at most."""
+    monitor = experiment.monitor
+    if experiment.config_version == version == monitor.config_version:
+        return True
+    return {experiment.config_version, version} <= versions_alike([monitor])[monitor.pk]
 
 
 def _outcome_of(ended: Run) -> Measured | Failed | None:
@@ -79,6 +92,6 @@ def _fault(experiment: Experiment, run: ExperimentRun, outcome: Measured | Faile
     if not (asked := reached(outcome, hosts)):
         return None
     return (
-        f"The agent loaded the page with {', '.join(sorted(asked))} where it should not have: it is older than this "
-        f"service. Update the agents of {experiment.region.name}."
+        f"The agent loaded the page with {', '.join(sorted(asked))} where it should not have, as agents do that are "
+        f"older than this service. Update those of {experiment.region.name}."
     )

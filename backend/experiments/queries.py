@@ -7,7 +7,7 @@ from uuid import UUID
 
 from backend.accounts.models import Organisation
 from backend.experiments.loads import cost_in, pairs_of
-from backend.experiments.models import Experiment, ExperimentRun, ExperimentStatus, Side
+from backend.experiments.models import Experiment, ExperimentRun, ExperimentStatus, LoadState, Side
 from backend.lists import older
 from backend.runs.models import Run, Trigger
 from backend.sites.models import Site
@@ -26,9 +26,9 @@ class PairView:
     without: ExperimentRun | None
 
     @property
-    def is_ended(self) -> bool:
-        """Whether both can be looked at beside each other."""
-        return all(run is not None and run.ended_run_id is not None for run in (self.with_hosts, self.without))
+    def is_loaded(self) -> bool:
+        """Whether both say something, and so can be looked at beside each other."""
+        return all(run is not None and run.state == LoadState.LOADED for run in (self.with_hosts, self.without))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

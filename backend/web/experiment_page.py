@@ -194,7 +194,7 @@ def _pair(pair: PairView, *, is_told: bool) -> PairRow:
         name=f"Pair {pair.number}" if pair.number else "Before all",
         with_hosts=_cell(pair.with_hosts, first, is_told=is_told),
         without=_cell(pair.without, first, is_told=is_told),
-        compares=pair.is_ended,
+        compares=pair.is_loaded,
     )
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
 
 from backend.accounts.models import AuditEntry
 from backend.cast import Member
@@ -95,6 +96,14 @@ def test_the_audit_log_says_who_asked_for_what(world: World) -> None:
     begun, ended = AuditEntry.objects.filter(object_type="experiment").order_by("pk")
     assert (begun.action, begun.actor, begun.detail["hosts"]) == ("start_experiment", world.member.user, [HOST])
     assert ended.action == "cancel_experiment"
+
+
+def test_an_experiment_is_read_by_two_statements(
+    world: World, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    experiment = world.start()
+    with django_assert_num_queries(2):
+        assert world.view(experiment).experiment.site == world.site
 
 
 def test_others_see_nothing_of_it(world: World, charlie: Member) -> None:

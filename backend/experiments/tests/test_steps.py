@@ -14,7 +14,7 @@ from backend.experiments.steps import BUSY_S, IDLE_S, step
 from backend.experiments.tests.world import FAILS, HOST, MINUTE, OURS, World, loaded, sooner
 from backend.fleet.models import Agent
 from backend.runs.actions import change_monitor, delete_monitor
-from backend.runs.models import PendingRun
+from backend.runs.models import PendingRun, Run
 from backend.runs.tests.factories import give_up
 from backend.sites.keeping import settings_of
 from backend.sites.models import Monitor
@@ -114,8 +114,8 @@ def test_an_agent_that_does_not_know_how_to_leave_hosts_out_is_found_out_by_its_
     experiment = world.play(world.start(), lambda run: loaded(reached=True))
     assert (experiment.status, experiment.verdict, experiment.runs.count()) == (ExperimentStatus.FAILED, "", 2)
     assert experiment.reason == (
-        f"The agent loaded the page with {HOST} where it should not have: it is older than this service. Update the "
-        "agents of Eu."
+        f"The agent loaded the page with {HOST} where it should not have, as agents do that are older than this "
+        "service. Update those of Eu."
     )
 
 
@@ -196,6 +196,13 @@ def test_a_page_that_is_changed_meanwhile_has_no_verdict(world: World) -> None:
     monitor = world.monitor
     settings = replace(settings_of(monitor), url="https://shop.example/other")
     change_monitor(actor=None, monitor=monitor, settings=settings)
+    assert go_on(experiment).status == ExperimentStatus.FAILED
+    assert experiment.reason == "The page was changed meanwhile: its loads cannot be judged together."
+
+
+def test_a_load_of_the_page_as_it_was_for_a_while_has_no_verdict_either(world: World) -> None:
+    experiment = begun(world)
+    Run.objects.filter(run_id=experiment.runs.latest("pk").run_id).update(config_version=99)
     assert go_on(experiment).status == ExperimentStatus.FAILED
     assert experiment.reason == "The page was changed meanwhile: its loads cannot be judged together."
 

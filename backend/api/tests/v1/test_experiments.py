@@ -64,7 +64,7 @@ def test_what_could_not_be_measured_says_why_and_has_no_figures(program: Program
     world.play(Experiment.objects.get(), lambda run: loaded(reached=True))
     told = program.get(f"experiments/{begun['id']}").json()
     assert (told["status"], told["verdict"], told["metrics"]) == ("failed", None, {})
-    assert "it is older than this service" in told["reason"]
+    assert "older than this service" in told["reason"]
 
 
 def test_a_cancelled_one_stays_cancelled(program: Program, world: World) -> None:
