@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from backend.analysis.gate_metrics import is_time
+from backend.analysis.user_timings import is_user_timing, label_of
 
 
 class Metric(NamedTuple):
@@ -72,9 +73,16 @@ _OF_PAGES = {
 }
 
 
+def metric_of(name: str) -> Metric:
+    """Any metric: one of METRICS, or a user timing, which has no column of its own. Raises KeyError for no metric."""
+    if is_user_timing(name):
+        return Metric(name, "timings", label_of(name), "ms", 1e-3)
+    return METRICS[name]
+
+
 def measured_by(metric: str, kind: str) -> bool:
     """Whether monitors of a kind measure a metric at all."""
-    return kind == "page" if metric in _OF_PAGES else kind in ("probe", "page")
+    return kind == "page" if metric in _OF_PAGES or is_user_timing(metric) else kind in ("probe", "page")
 
 
 def written(metric: str, value: float, *, digits: int = 0) -> str:
@@ -82,7 +90,7 @@ def written(metric: str, value: float, *, digits: int = 0) -> str:
 
     Below ten it has a fraction, as on all pages: 1.6 ms before and 1.4 after are no "2 ms" and "1 ms".
     """
-    unit = METRICS[metric].unit
+    unit = metric_of(metric).unit
     if unit == "ms":
         return f"{_some(value, digits)} ms" if abs(value) < 1_000 else f"{value / 1_000:,.{2 + digits}f} s"
     if unit == "bytes":

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from backend.analysis.user_timings import is_user_timing
+
 # Phases that take no time when something is cached: a step of a microsecond must not look like a doubling.
 _SMALL_PHASE, _DURATION, _COUNT, _SCORE = 1.0, 0.01, 0.5, 0.02
 # Most pages block for no time, and a single task of 60 ms must not look like a thousandfold.
@@ -47,4 +49,4 @@ def canonical(name: str) -> str | None:
 
 def is_time(name: str) -> bool:
     """Whether a metric is in milliseconds, by whatever name; one that nobody knows is if its name says so."""
-    return (canonical(name) or name).endswith("_ms") or name == "speed_index"
+    return (canonical(name) or name).endswith("_ms") or name == "speed_index" or is_user_timing(name)

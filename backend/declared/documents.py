@@ -15,7 +15,7 @@ from workers.measurement.messages import Kind
 from workers.measurement.script_text import KEPT
 
 _SAME = ("url", "interval_s", "timeout_s", "profile", "body_text", "ignore_certificate_errors")
-_LISTS = ("regions", "accepted_status")
+_LISTS = ("regions", "accepted_status", "user_timings")
 
 
 def channel_document(channel: Channel) -> dict[str, Any]:

@@ -179,6 +179,14 @@ class WaterfallRead(_Read):
     connections: tuple[ConnectionRead, ...]
 
 
+class UserTimingRead(_Read):
+    # Of a kind that is not known here nothing is followed.
+    kind: str
+    name: str
+    at_us: int
+    duration_us: int | None = None
+
+
 class VitalsRead(_Read):
     fcp_us: int | None = None
     lcp_us: int | None = None
@@ -190,6 +198,7 @@ class VitalsRead(_Read):
     visually_complete_us: int | None = None
     tbt_us: int | None = None
     contention_us: int | None = None
+    user_timings: tuple[UserTimingRead, ...] | None = None
 
 
 class PageRead(_Read, tag_field="kind", tag="page"):

@@ -39,7 +39,9 @@ WITH counted AS (
 ), cell AS (
     SELECT monitor_id, region_id, metric,
         CASE WHEN value > 1 THEN ceil(ln(value::float8) / {log(GAMMA)!r})::int ELSE 0 END AS bucket, count(*) AS values
-    FROM runs_run JOIN changed USING (monitor_id, region_id), LATERAL (VALUES {_VALUES}) AS seen (metric, value)
+    FROM runs_run JOIN changed USING (monitor_id, region_id), LATERAL (
+        VALUES {_VALUES} UNION ALL SELECT key, value::bigint FROM jsonb_each_text(timings)
+    ) AS seen (metric, value)
     WHERE {_IN_STRETCH} AND outcome = 'measured' AND value IS NOT NULL AND (disturbed = measured OR {COMPARABLE})
     GROUP BY 1, 2, 3, 4
 ), sketch AS (

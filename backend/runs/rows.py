@@ -1,6 +1,6 @@
 """From a result to the rows that are stored: pure, and the only place that knows what each column holds."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -40,6 +40,8 @@ RUN_COLUMNS = (
     "load_us, fully_loaded_us, start_render_us, speed_index_us, visually_complete_us, tbt_us, requests, connections, "
     "bytes, browser_version, depth, contended, profile_verified"
 )
+# Beside these, what the run's monitor follows of `timings_of`: which one it is is known only when the run is found.
+FOLLOWED_COLUMN = "timings"
 # What of the columns from `clock` on a network has no part in; the rest says nothing where its profile was not kept.
 _UNSHAPED = ("clock", "status_code", "protocol", "requests", "connections", "bytes", "browser_version", "contended")
 _MEASURED = tuple(RUN_COLUMNS[RUN_COLUMNS.index("clock") :].split(", "))
@@ -62,6 +64,8 @@ FINDING_COLUMNS = (
 )
 # There are about forty causes; those of a page are told by host.
 MAX_FINDINGS = 100
+# Times are read as `bigint`, and JSON has larger numbers.
+_MAX_US = 2**63 - 1
 
 Row = tuple[Any, ...]
 
@@ -181,6 +185,19 @@ def finding_values(measurement: AnyRead) -> list[Row]:
     left_open = diagnosis.not_judged if is_deep else []
     found += [(text(one.id), None, None, None, None, text(one.reason)) for one in left_open]
     return [(position, *one) for position, one in enumerate(found[:MAX_FINDINGS], start=1)]
+
+
+def timings_of(measurement: AnyRead) -> Mapping[str, int] | None:
+    """All user timings of a page whose profile was kept, as `sites.followed.timings_in` tells them; else None."""
+    told = measurement.vitals.user_timings if isinstance(measurement, PageRead) else None
+    if not told or profile_kept(measurement) is False:
+        return None
+    found: dict[str, int] = {}
+    for one in told:
+        us = one.at_us if one.duration_us is None else one.duration_us
+        if 0 <= us <= _MAX_US:
+            found.setdefault(f"{one.kind}:{one.name}", us)
+    return found
 
 
 def connections_of(measurement: AnyRead) -> Sequence[ConnectionRead]:

@@ -1,12 +1,13 @@
 """Ended runs into the tables of ended runs, with COPY: half the cost of INSERT for one run, a tenth for many."""
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from django.db import DataError, connection
 from django.db.models import Model
+from psycopg.types.json import Jsonb
 
 from backend.runs.documents import pack, understood
 from backend.runs.models import Connection, Finding, Leg, Run, RunDocument
@@ -15,6 +16,7 @@ from backend.runs.reading import AnyRead, PairRead, ResultRead, measurement_of
 from backend.runs.rows import (
     CONNECTION_COLUMNS,
     FINDING_COLUMNS,
+    FOLLOWED_COLUMN,
     LEG_COLUMNS,
     RUN_COLUMNS,
     Arrival,
@@ -26,7 +28,9 @@ from backend.runs.rows import (
     leg_values,
     profile_kept,
     run_values,
+    timings_of,
 )
+from backend.sites.queries import followed_by
 from workers.measurement.messages import Kind
 from workers.measurement.wire import WireError
 
@@ -36,13 +40,15 @@ DOCUMENT_COLUMNS = "run_id, scheduled_for, document"
 
 
 class Content(NamedTuple):
-    """What a result brings to the tables. Without a measurement there is no `line` to keep."""
+    """What a result brings to the tables. Without a measurement there is no `line` to keep. Of the `timings` of a page
+    those are kept that its monitor follows."""
 
     run: Row
     connections: list[Row]
     line: bytes | None
     legs: Sequence[Row] = ()
     findings: Sequence[Row] = ()
+    timings: Mapping[str, int] | None = None
 
 
 class Ended(NamedTuple):
@@ -60,7 +66,8 @@ def content_of(result: ResultRead, line: bytes) -> Content:
         return Content(run_values(result), [], None)
     timed = profile_kept(measurement) is not False
     connections = [connection_values(one, timed=timed) for one in connections_of(measurement)]
-    return Content(run_values(result), connections, line, _legs(measurement), finding_values(measurement))
+    findings, timings = finding_values(measurement), timings_of(measurement)
+    return Content(run_values(result), connections, line, _legs(measurement), findings, timings)
 
 
 def store(runs: Sequence[Ended]) -> None:
@@ -74,8 +81,13 @@ def store(runs: Sequence[Ended]) -> None:
     runs = _with_owners_word(runs)
     share = 2 * len(runs) // 3
     documents: list[Row] = []
-    run_rows = ((*slot, *arrival, *content.run) for slot, arrival, content in runs)
-    copy_rows(Run, RUN_COLUMNS, run_rows, meanwhile=lambda: documents.extend(_documents(runs[:share])))
+    followed = followed_by({slot.monitor_pk for slot, _, content in runs if content.timings})
+    run_rows = (
+        (*slot, *arrival, *content.run, _followed(content, followed.get(slot.monitor_pk, ())))
+        for slot, arrival, content in runs
+    )
+    columns = f"{RUN_COLUMNS}, {FOLLOWED_COLUMN}"
+    copy_rows(Run, columns, run_rows, meanwhile=lambda: documents.extend(_documents(runs[:share])))
     connections = ((*slot[:4], *values) for slot, _, content in runs for values in content.connections)
     copy_rows(Connection, CONNECTION_COLUMNS, connections, meanwhile=lambda: documents.extend(_documents(runs[share:])))
     copy_rows(RunDocument, DOCUMENT_COLUMNS, documents)
@@ -86,6 +98,13 @@ def store(runs: Sequence[Ended]) -> None:
     findings = [(*slot[:4], *values) for slot, _, content in runs for values in content.findings]
     if findings:
         copy_rows(Finding, FINDING_COLUMNS, findings)
+
+
+def _followed(content: Content, followed: Iterable[str]) -> Jsonb | None:
+    """What the page told of these; None where it told none."""
+    told = content.timings or {}
+    kept = {timing: told[timing] for timing in followed if timing in told}
+    return Jsonb(kept) if kept else None
 
 
 def _with_owners_word(runs: Sequence[Ended]) -> Sequence[Ended]:

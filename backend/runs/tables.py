@@ -1,5 +1,6 @@
 """Runs as a table, one row each: what people take into spreadsheets and notebooks."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from uuid import UUID
@@ -56,6 +57,7 @@ COLUMNS = (
     "depth",
     *(f"{name}_ms" for name in _DURATIONS),
     *_AS_THEY_ARE,
+    "timings_ms",
 )
 
 
@@ -64,7 +66,8 @@ def run_blocks(
 ) -> Iterator[list[Sequence[Cell]]]:
     """Ended runs as COLUMNS, the newest slot first, AT_ONCE together; what comes in meanwhile is not among them.
 
-    Durations are milliseconds, instants UTC. `asked_of` tells where runs asked (`backend.gates.queries`).
+    Durations are milliseconds, instants UTC, the user timings that were followed one JSON object. `asked_of` tells
+    where runs asked (`backend.gates.queries`).
     """
     before: tuple[datetime, UUID] | None = None
     while True:
@@ -99,7 +102,12 @@ def _cells(one: ListedRun, asked: Asked | None) -> Sequence[Cell]:
         run.depth if run.kind == MonitorKind.PROBE else None,
         *(milliseconds(getattr(run, f"{name}_us")) for name in _DURATIONS),
         *(getattr(run, name) for name in _AS_THEY_ARE),
+        run.timings and json.dumps(_milliseconds(run.timings), ensure_ascii=False),
     )
+
+
+def _milliseconds(timings: Mapping[str, int]) -> dict[str, float | None]:
+    return {timing: milliseconds(us) for timing, us in timings.items()}
 
 
 def _instant(at: datetime | None) -> str | None:

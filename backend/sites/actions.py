@@ -244,6 +244,7 @@ def _apply(monitor: Monitor, settings: MonitorSettings) -> None:
     monitor.body_text = settings.body_text
     monitor.ignore_certificate_errors = settings.ignore_certificate_errors
     monitor.pair = _stored(settings.other)
+    monitor.user_timings = list(settings.user_timings)
     if "page" not in settings.unreadable:
         monitor.page = page_settings.stored(settings.page)
 

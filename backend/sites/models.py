@@ -90,7 +90,8 @@ class Monitor(models.Model):
     `manner_version` with those that ask the same address in another way (`sites.manners`). `pair` is the other leg of a
     pair ({"url", "address"} of the wire's PairTarget), null for all other kinds. `page` holds the options of a page
     (`sites.page_settings`), encrypted for their passwords and cookies. `due_since` is when it was resumed or changed:
-    what was not due before is missed by nobody.
+    what was not due before is missed by nobody. `user_timings` are those of a page that are followed
+    (`sites.followed`).
     """
 
     public_id = models.UUIDField(default=uuid4, unique=True, editable=False)
@@ -111,6 +112,7 @@ class Monitor(models.Model):
     due_since = models.DateTimeField(null=True)
     config_version = models.PositiveIntegerField(default=1)
     manner_version = models.PositiveIntegerField(default=1, db_default=1)
+    user_timings = ArrayField(models.TextField(), default=list, blank=True, db_default=[])
 
     objects = MonitorManager()
 

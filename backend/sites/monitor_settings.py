@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from backend.encryption import DecryptionError, Unreadable
 from backend.faults import InvalidError
 from backend.sites import page_settings
+from backend.sites.followed import followed_fault
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Monitor
 from backend.sites.targets import check_pair_target, check_target, mapped_fault
 from workers.measurement.connection import Header
@@ -34,9 +35,10 @@ UNREADABLE = {"headers": "the request headers that cannot be read", "page": "the
 class MonitorSettings:
     """All of a monitor that a person can edit. `regions` empty means all, `accepted_status` empty means 200 to 399.
 
-    `other` is the second leg of a pair, and None for all other kinds; `page` matters to a page alone. Secrets are KEPT
-    in what people and programs are shown and send back (`sites.keeping`). `unreadable` are the fields, `headers` and
-    `page`, that no key opens: they stay as they are stored, until they are written anew and named here no longer.
+    `other` is the second leg of a pair, and None for all other kinds; `page` matters to a page alone, as
+    do `user_timings`, those that are followed. Secrets are KEPT in what people and programs are shown and send back
+    (`sites.keeping`). `unreadable` are the fields, `headers` and `page`, that no key opens: they stay as they are
+    stored, until they are written anew and named here no longer.
     """
 
     kind: Kind
@@ -51,6 +53,7 @@ class MonitorSettings:
     ignore_certificate_errors: bool = False
     other: PairTarget | None = None
     page: PageOptions = PLAIN
+    user_timings: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
 
 
@@ -81,6 +84,7 @@ def stored_settings(monitor: Monitor) -> MonitorSettings:
         ignore_certificate_errors=monitor.ignore_certificate_errors,
         other=None if monitor.pair is None else PairTarget(url=monitor.pair["url"], address=monitor.pair["address"]),
         page=page or PLAIN,
+        user_timings=tuple(monitor.user_timings),
         unreadable=tuple(name for name, value in (("headers", headers), ("page", page)) if value is None),
     )
 
@@ -187,6 +191,12 @@ def _text_fault(settings: MonitorSettings) -> str | None:
     return None
 
 
+def _timings_fault(settings: MonitorSettings) -> str | None:
+    if settings.kind is not Kind.PAGE and settings.user_timings:
+        return f"A {settings.kind} loads no page, which alone has user timings."
+    return followed_fault(settings.user_timings)
+
+
 def _headers_fault(settings: MonitorSettings) -> str | None:
     fault = headers_fault(settings.headers)
     return fault if fault is not None or settings.kind is Kind.PAGE else header_fault(settings.headers)
@@ -201,4 +211,5 @@ _RULES: dict[str, Callable[[MonitorSettings], str | None]] = {
     "accepted_status": _status_fault,
     "body_text": _text_fault,
     "headers": _headers_fault,
+    "user_timings": _timings_fault,
 }

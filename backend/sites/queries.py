@@ -1,6 +1,6 @@
 """What is read about sites. Every question starts from the organisation."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -49,6 +49,13 @@ def monitor(organisation: Organisation, public_id: UUID) -> Monitor | None:
     """A monitor with its site. One statement."""
     found = Monitor.objects.filter(site__organisation=organisation, public_id=public_id)
     return found.select_related("site__organisation").first()
+
+
+def followed_by(monitors: Collection[int]) -> dict[int, Sequence[str]]:
+    """The user timings that these follow, by monitor; those that follow none are left out. One statement, unless there
+    are no monitors."""
+    following = Monitor.objects.filter(pk__in=monitors).exclude(user_timings=[])
+    return dict(following.values_list("pk", "user_timings")) if monitors else {}
 
 
 def versions_alike(monitors: Collection[Monitor]) -> dict[int, frozenset[int]]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from backend.web.series import METRIC_NAMES, PhaseSeries
+from backend.web.series import PhaseSeries
 from backend.web.waterfall import axis, film, shapes
 from backend.web.waterfall.data import ChartData
 
@@ -36,7 +36,6 @@ CONSTANTS: dict[str, object] = {
     "TICK_PERCENT": axis.TICK_PERCENT,
     "MIN_LENGTH_US": axis.MIN_LENGTH_US,
     "FILM_SLOTS": film.FILM_SLOTS,
-    "METRIC_NAMES": METRIC_NAMES,
 }
 
 

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, get_args
 
-from backend.alerts.metrics import METRICS, measured_by
+from backend.alerts.metrics import METRICS, measured_by, metric_of
 
-Metric = Literal[
+# What of all sites is drawn; what a monitor follows of its page comes beside it.
+_CHARTED = (
     "ttfb_ms",
     "dns_ms",
     "connect_ms",
@@ -21,11 +21,11 @@ Metric = Literal[
     "start_render_ms",
     "speed_index",
     "tbt_ms",
-]
+)
 # A sentence says "Connecting" and "Waiting for the server"; a legend and the head of a column have less room.
-_IN_BRIEF: dict[Metric, str] = {"connect_ms": "Connect (TCP)", "wait_ms": "Waiting"}
-METRIC_NAMES: dict[Metric, str] = {name: _IN_BRIEF.get(name, METRICS[name].label) for name in get_args(Metric)}
-PHASES: tuple[Metric, ...] = ("ttfb_ms", "dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms")
+_IN_BRIEF = {"connect_ms": "Connect (TCP)", "wait_ms": "Waiting"}
+METRIC_NAMES = {name: _IN_BRIEF.get(name, METRICS[name].label) for name in _CHARTED}
+PHASES = ("ttfb_ms", "dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,13 +60,15 @@ class DeployMark:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhaseSeries:
     """`since_ms` to `until_ms` is the whole axis, `zone` the time zone of its reader. One region is drawn with all
-    `metrics`, several with the first. `deploys` are the releases within it, the oldest first.
+    `metrics`, several with the first; `names` are what people call them. `deploys` are the releases within it, the
+    oldest first.
     """
 
     since_ms: int
     until_ms: int
     zone: str
-    metrics: tuple[Metric, ...]
+    metrics: tuple[str, ...]
+    names: tuple[str, ...]
     regions: tuple[RegionSeries, ...]
     deploys: tuple[DeployMark, ...]
 
@@ -94,15 +96,20 @@ class SeriesTable:
     rows: tuple[SeriesRow, ...]
 
 
-def metrics_of(kind: str) -> tuple[Metric, ...]:
-    """What a monitor of this kind measures."""
+def metrics_of(kind: str) -> tuple[str, ...]:
+    """What any monitor of this kind measures."""
     return tuple(metric for metric in METRIC_NAMES if measured_by(metric, kind))
+
+
+def name_of(metric: str) -> str:
+    """What a legend, the head of a column or a choice says of a metric."""
+    return METRIC_NAMES.get(metric) or metric_of(metric).label
 
 
 def series_table(series: PhaseSeries, *, limit: int = 400) -> SeriesTable:
     """The newest stretches of the series in words; what is drawn can be read."""
     if len(series.regions) == 1:
-        columns = tuple(METRIC_NAMES[metric] for metric in series.metrics)
+        columns = series.names
         lines = [_line(point) for point in series.regions[0].points]
     else:
         columns = tuple(region.name for region in series.regions)

@@ -15,7 +15,7 @@ from backend.sites.models import Deploy, Monitor, MonitorKind, Site
 from backend.web import units
 from backend.web.cdn.bars import LegBar, leg_bar, scale_over
 from backend.web.phrases import number_of
-from backend.web.series import METRIC_NAMES, PHASES, Metric, PhaseSeries, RegionSeries, metrics_of
+from backend.web.series import METRIC_NAMES, PHASES, PhaseSeries, RegionSeries, metrics_of
 from backend.web.side_by_side_words import Told, Verdict, interval_of, name_of, signed, told_of, verdict_of
 from backend.web.trend import mark_of, point_of
 from workers.diagnosis.pair.samples import Parts
@@ -32,7 +32,7 @@ class SideChoice:
     kind: str
     range: str
     region: str
-    metric: Metric
+    metric: str
     beside: str
 
     def query(self, changes: Mapping[str, str]) -> str:
@@ -96,7 +96,7 @@ def choice_of(parameters: Mapping[str, str], sites: Sequence[Site], regions: Seq
     ids = tuple(str(site.public_id) for site in sites)
     kind = parameters.get("kind", "")
     kind = kind if kind in KINDS else KINDS[0].value
-    usual: Metric = "lcp_ms" if kind == MonitorKind.PAGE else "ttfb_ms"
+    usual = "lcp_ms" if kind == MonitorKind.PAGE else "ttfb_ms"
     region, span, beside = (parameters.get(name, "") for name in ("region", "range", "beside"))
     return SideChoice(
         sites=ids,
@@ -144,6 +144,7 @@ def series_of(found: SideBySide, choice: SideChoice, deploys: Sequence[Deploy]) 
         until_ms=_ms(found.until),
         zone=timezone.get_current_timezone_name(),
         metrics=(choice.metric,),
+        names=(METRIC_NAMES[choice.metric],),
         regions=tuple(
             RegionSeries(
                 region=str(one.site.public_id), name=name_of(one), points=tuple(map(point_of, found.points[one.pk]))

@@ -12,7 +12,7 @@ from backend.runs import queries
 from backend.runs.models import Outcome, Run
 from backend.runs.queries import RunLine
 from backend.runs.queries.series import MAX_POINTS, RANGES
-from backend.sites.models import Deploy
+from backend.sites.models import Deploy, Monitor
 from backend.web import times, units
 from backend.web.disturbed import disturbed_text
 from backend.web.phrases import listed
@@ -20,12 +20,12 @@ from backend.web.series import (
     METRIC_NAMES,
     PHASES,
     DeployMark,
-    Metric,
     PhaseSeries,
     RegionSeries,
     SeriesPoint,
     metrics_of,
 )
+from backend.web.series import name_of as metric_name
 from backend.web.waterfall.text import printable
 from workers.measurement.document import milliseconds
 from workers.measurement.messages import Kind
@@ -46,7 +46,7 @@ class Choice:
     kind: str
     range: str
     region: str
-    metric: Metric
+    metric: str
     percentile: str
 
     @property
@@ -60,7 +60,7 @@ class Choice:
         return _POINTS_OF_TAILS if self.percentile else _POINTS
 
     @property
-    def metrics(self) -> tuple[Metric, ...]:
+    def metrics(self) -> tuple[str, ...]:
         """What is drawn: of one region all phases, of every region the one that was chosen."""
         return PHASES if self.region else (self.metric,)
 
@@ -98,20 +98,25 @@ class StripBar:
         return STRIP_HEIGHT - self.height
 
 
-def choice_of(parameters: Mapping[str, str], kinds: Sequence[str], regions: Sequence[Region]) -> Choice:
-    """From a URL's parameters, whatever they hold."""
-    kind = parameters.get("kind", "")
-    kind = kind if kind in kinds else kinds[0]
+def choice_of(parameters: Mapping[str, str], monitors: Sequence[Monitor], regions: Sequence[Region]) -> Choice:
+    """From a URL's parameters, whatever they hold, of a site with these monitors."""
+    monitor = next((one for one in monitors if one.kind == parameters.get("kind")), monitors[0])
+    kind = monitor.kind
     region = parameters.get("region", "")
     span, percentile = parameters.get("range", ""), parameters.get("percentile", "")
-    usual: Metric = "lcp_ms" if kind == Kind.PAGE else "ttfb_ms"
+    usual = "lcp_ms" if kind == Kind.PAGE else "ttfb_ms"
     return Choice(
         kind=kind,
         range=span if span in RANGES else DEFAULT_RANGE,
         region=region if region in {one.code for one in regions} else "",
-        metric=next((metric for metric in metrics_of(kind) if metric == parameters.get("metric")), usual),
+        metric=next((metric for metric in offered(monitor) if metric == parameters.get("metric")), usual),
         percentile=percentile if percentile in STATISTICS else "",
     )
+
+
+def offered(monitor: Monitor) -> tuple[str, ...]:
+    """The metrics that can be drawn of a monitor."""
+    return (*metrics_of(monitor.kind), *monitor.user_timings)
 
 
 def trend_of(
@@ -128,6 +133,7 @@ def trend_of(
         until_ms=round(until.timestamp() * 1000),
         zone=timezone.get_current_timezone_name(),
         metrics=choice.metrics,
+        names=tuple(map(metric_name, choice.metrics)),
         regions=tuple(_region_series(one) for one in by_name),
         deploys=tuple(map(mark_of, deploys)),
     )

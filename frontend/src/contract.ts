@@ -33,7 +33,8 @@ export interface PhaseSeries {
   readonly since_ms: number;
   readonly until_ms: number;
   readonly zone: string;
-  readonly metrics: readonly ("ttfb_ms" | "dns_ms" | "connect_ms" | "tls_ms" | "wait_ms" | "download_ms" | "total_ms" | "fcp_ms" | "lcp_ms" | "load_ms" | "fully_loaded_ms" | "start_render_ms" | "speed_index" | "tbt_ms")[];
+  readonly metrics: readonly string[];
+  readonly names: readonly string[];
   readonly regions: readonly RegionSeries[];
   readonly deploys: readonly DeployMark[];
 }
@@ -99,5 +100,3 @@ export const TICK_PERCENT = 16.5 as const;
 export const MIN_LENGTH_US = 100 as const;
 
 export const FILM_SLOTS = 6 as const;
-
-export const METRIC_NAMES = {"ttfb_ms": "First byte", "dns_ms": "DNS", "connect_ms": "Connect (TCP)", "tls_ms": "TLS", "wait_ms": "Waiting", "download_ms": "Download", "total_ms": "Total", "fcp_ms": "First paint", "lcp_ms": "Largest paint", "load_ms": "Load", "fully_loaded_ms": "Fully loaded", "start_render_ms": "Start render", "speed_index": "Speed Index", "tbt_ms": "Blocking time"} as const;

@@ -13,8 +13,10 @@ function point(at_ms: number, fields: Partial<SeriesPoint> = {}): SeriesPoint {
   return { at_ms, failed: 0, missed: 0, disturbed: 0, values: [100, 8, 60], ...fields };
 }
 
+const NAMES = ["First byte", "DNS", "Waiting"];
+
 function series(regions: PhaseSeries["regions"], metrics: PhaseSeries["metrics"] = ["ttfb_ms"]): PhaseSeries {
-  return { since_ms: 0, until_ms: 24 * HOUR, zone: "UTC", metrics, regions, deploys: [] };
+  return { since_ms: 0, until_ms: 24 * HOUR, zone: "UTC", metrics, names: NAMES.slice(0, metrics.length), regions, deploys: [] };
 }
 
 const EU = { region: "eu", name: "Frankfurt", points: [point(0), point(HOUR, { values: [null], failed: 2 }), point(2 * HOUR, { missed: 1 })] };

@@ -20,6 +20,7 @@ from backend.api.v1.sites import site_asked
 from backend.as_it_is import as_it_is
 from backend.runs import actions
 from backend.sites import queries
+from backend.sites.followed import MAX_FOLLOWED, MAX_TIMING_CHARS
 from backend.sites.keeping import settings_of
 from backend.sites.lists import monitors_after
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, MonitorKind
@@ -32,6 +33,7 @@ router = Router(tags=["Monitors"])
 
 READ, WRITE = needs(Scope.READ), needs(Scope.WRITE, permission=Permission.EDIT_SITES)
 Status = Annotated[int, Field(ge=100, le=599)]
+UserTiming = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TIMING_CHARS)]
 
 
 class OtherLeg(Out):
@@ -42,7 +44,8 @@ class OtherLeg(Out):
 
 
 class Monitor(Out):
-    """`regions` empty means all, also later ones; `accepted_status` empty means 200 to 399.
+    """`regions` empty means all, also later ones; `accepted_status` empty means 200 to 399. `user_timings` are those of
+    a page that are followed, each a metric: `mark:hero-painted`, `measure:cart-ready` or `element:hero`.
 
     `other` is null for all kinds but `pair`.
     """
@@ -59,6 +62,7 @@ class Monitor(Out):
     accepted_status: list[int]
     body_text: str
     ignore_certificate_errors: bool
+    user_timings: list[str]
     paused: bool
     config_version: int
 
@@ -94,6 +98,7 @@ class MonitorSettingsIn(In):
     accepted_status: Annotated[list[Status], Field(max_length=MAX_STATUSES)] | None = None
     body_text: Annotated[str, StringConstraints(max_length=MAX_BODY_TEXT_CHARS)] | None = None
     ignore_certificate_errors: bool | None = None
+    user_timings: Annotated[list[UserTiming], Field(max_length=MAX_FOLLOWED)] | None = None
 
 
 class MonitorChange(MonitorSettingsIn):
@@ -200,7 +205,7 @@ def changed(settings: MonitorSettings, change: MonitorSettingsIn) -> MonitorSett
 def _fields(monitor: MonitorRow) -> dict[str, Any]:
     """Not the headers: no list must fail over a secret that cannot be read."""
     same = ("kind", "url", "interval_s", "timeout_s", "regions", "profile", "accepted_status", "body_text")
-    more = ("ignore_certificate_errors", "paused", "config_version")
+    more = ("ignore_certificate_errors", "user_timings", "paused", "config_version")
     fields = {name: getattr(monitor, name) for name in (*same, *more)}
     other = None if monitor.pair is None else OtherLeg(**monitor.pair)
     return fields | {"id": monitor.public_id, "site_id": monitor.site.public_id, "other": other}

@@ -96,7 +96,8 @@ class Run(Out):
     Where it is false, phases and metrics that a network has part in are null: they are no one's, and enter no chart,
     baseline, rule or gate. The waterfall has what was seen. `contended` tells of a page load whether other work of the
     agent's machine kept its browser waiting so long that the times are not the page's: they enter no baseline and no
-    rule, and no gate fails by them alone. Null of all others, and where nobody knows.
+    rule, and no gate fails by them alone. Null of all others, and where nobody knows. `timings` are the user timings
+    that the monitor followed when the result came; one that the page did not tell is left out.
     """
 
     id: UUID
@@ -118,6 +119,7 @@ class Run(Out):
     protocol: str | None
     phases: Phases
     metrics: Metrics
+    timings: dict[str, Ms]
     failure: Failure | None
     missed_reason: MissedReason | None
     depth: Depth | None
@@ -205,6 +207,7 @@ def pending_of(run: PendingRun, asked: Asked | None) -> RunDetail:
         protocol=None,
         phases=Phases(**dict.fromkeys(Phases.model_fields)),
         metrics=Metrics(**dict.fromkeys(Metrics.model_fields)),
+        timings={},
         failure=None,
         missed_reason=None,
         depth=None,
@@ -249,6 +252,7 @@ def _fields(run: RunRow, monitor: Monitor, region: Region, asked: Asked | None) 
         "protocol": run.protocol,
         "phases": phases_shape(run),
         "metrics": _metrics(run),
+        "timings": {timing: round(us / 1000, 3) for timing, us in (run.timings or {}).items()},
         "failure": _failure(run),
         "missed_reason": None if run.missed_reason is None else MissedReason(run.missed_reason),
         "depth": Depth(run.depth) if run.depth is not None and run.kind == MonitorKind.PROBE else None,

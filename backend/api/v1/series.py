@@ -1,5 +1,6 @@
 """Series: how a monitor's phases went over time, from each region."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Annotated, Literal
 from uuid import UUID
@@ -30,7 +31,8 @@ LONGEST_SPAN = timedelta(days=800)
 class Point(Out):
     """What was measured from `at` to the next point. The counts are of runs; a percentile of nothing is null. Of those
     measured, `disturbed` tell little of the site, since other work of the agent's machine held them up or their profile
-    was not kept: they enter percentiles where there are no others.
+    was not kept: they enter percentiles where there are no others. `timings` are the user timings that the monitor
+    follows; before one was followed it is null.
     """
 
     at: datetime
@@ -53,6 +55,7 @@ class Point(Out):
     start_render_ms: Ms | None
     speed_index: Ms | None
     tbt_ms: Ms | None
+    timings: dict[str, Ms | None]
 
 
 class RegionSeries(Out):
@@ -92,7 +95,7 @@ def get_series(
         since=begin,
         until=end,
         region=region,
-        metrics=_METRICS,
+        metrics=(*_METRICS, *monitor.user_timings),
         max_points=max_points,
         quantile=int(percentile) / 100,
     )
@@ -102,7 +105,7 @@ def get_series(
         until=end,
         percentile=int(percentile),
         source="rollups" if is_long(wanted, now=now) else "runs",
-        regions=[_region(one) for one in series_of(monitor, wanted, now=now)],
+        regions=[_region(one, monitor.user_timings) for one in series_of(monitor, wanted, now=now)],
     )
 
 
@@ -114,16 +117,17 @@ def check_period(begin: datetime, end: datetime) -> None:
         raise invalid("?since", f"A period may be at most {LONGEST_SPAN.days} days long.")
 
 
-def _region(found: Found) -> RegionSeries:
-    return RegionSeries(region=found.region.code, points=[_point(point) for point in found.points])
+def _region(found: Found, followed: Sequence[str]) -> RegionSeries:
+    return RegionSeries(region=found.region.code, points=[_point(point, followed) for point in found.points])
 
 
-def _point(point: SeriesPoint) -> Point:
+def _point(point: SeriesPoint, followed: Sequence[str]) -> Point:
     counts = {name: getattr(point, name) for name in _COUNTS}
-    values = {name: milliseconds(value) for name, value in zip(_NAMES, point.values, strict=True)}
-    return Point(at=point.at, **counts, **values)
+    told = {name: milliseconds(value) for name, value in zip((*_NAMES, *followed), point.values, strict=True)}
+    timings = {timing: told.pop(timing) for timing in followed}
+    return Point(at=point.at, timings=timings, **counts, **told)
 
 
 _COUNTS = ("measured", "failed", "missed", "disturbed")
-_NAMES = tuple(name for name in Point.model_fields if name not in ("at", *_COUNTS))
+_NAMES = tuple(name for name in Point.model_fields if name not in ("at", "timings", *_COUNTS))
 _METRICS = tuple(map(column_of, _NAMES))

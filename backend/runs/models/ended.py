@@ -25,6 +25,9 @@ class Run(models.Model):
     `contended` tells of a page load whether other work of its agent's machine kept the browser waiting so long that its
     times are not the page's (`workers.measurement.contention`); null where nobody knows. They are shown, and enter no
     baseline and no rule.
+
+    `timings` are the user timings that its monitor followed when the result came: microseconds by what is followed
+    (`sites.followed`). One that the page did not tell is not there; null where there is none.
     """
 
     pk = CompositePrimaryKey("run_id", "scheduled_for")
@@ -80,6 +83,7 @@ class Run(models.Model):
     depth = models.TextField(null=True)
     contended = models.BooleanField(null=True)
     profile_verified = models.BooleanField(null=True)
+    timings = models.JSONField(null=True)
 
     class Meta:
         constraints = [

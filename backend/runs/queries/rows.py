@@ -1,10 +1,11 @@
 """Runs out of plain SQL: Django's own `raw()` does not know composite keys."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from backend.runs.models import CHARTED, ELSEWHERE, Run
-from backend.runs.sql import array, fetch
+from backend.runs.sql import Row, array, fetch
 
 _FIELDS = [field for field in Run._meta.concrete_fields if field.column]
 _NAMES = [field.attname for field in _FIELDS]
@@ -18,7 +19,14 @@ CHARTED_SQL = "trigger IN ({})".format(", ".join(f"'{trigger}'" for trigger in C
 
 def fetch_runs(statement: str, parameters: Any) -> list[Run]:
     """The runs of a statement that selects RUN_SQL."""
-    return [Run.from_db("default", _NAMES, row) for row in fetch(statement, parameters)]
+    return [_run(row) for row in fetch(statement, parameters)]
+
+
+def _run(row: Row) -> Run:
+    run = Run.from_db("default", _NAMES, row)
+    # JSON comes as its text.
+    run.timings = None if run.timings is None else json.loads(run.timings)
+    return run
 
 
 def parameters_of(runs: Sequence[Run]) -> dict[str, Any]:

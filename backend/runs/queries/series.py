@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil
 
+from backend.analysis.user_timings import is_user_timing
 from backend.fleet.models import Region
 from backend.fleet.queries import seen_by
 from backend.runs.queries.rows import CHARTED_SQL
@@ -60,14 +61,16 @@ _QUANTILE = """,
 
 
 def column_of(metric: str) -> str:
-    """What runs call a metric that is told in milliseconds at a door: `ttfb_us` for `ttfb_ms`."""
-    return f"{metric.removesuffix('_ms')}_us"
+    """What runs call a metric that is told in milliseconds at a door: `ttfb_us` for `ttfb_ms`. Of a user timing, which
+    has no column of its own, it is what `timings` and sketches know it by."""
+    return metric if is_user_timing(metric) else f"{metric.removesuffix('_ms')}_us"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
     """What is asked of a monitor's runs from `since` until before `until`: in each of at most `max_points` stretches
-    a quantile (0 to 1) of some of METRICS, from the region with the code `region` or from all. Only that is read.
+    a quantile (0 to 1) of some of METRICS and of user timings, from the region with the code `region` or from all. Only
+    that is read.
     """
 
     since: datetime
@@ -110,9 +113,11 @@ def points_of_runs(monitor: Monitor, wanted: Wanted, width: timedelta) -> dict[i
     points: dict[int, list[SeriesPoint]] = defaultdict(list)
     period = {"since": wanted.since, "until": wanted.until, "width": width}
     asked = {"monitor": monitor.pk, "region": wanted.region, "quantile": wanted.quantile}
-    quantiles = "".join(_QUANTILE.format(metric=metric) for metric in wanted.metrics)
+    timings = {f"timing_{place}": metric for place, metric in enumerate(wanted.metrics) if is_user_timing(metric)}
+    names = {metric: f"(timings->>%({name})s)::bigint" for name, metric in timings.items()}
+    quantiles = "".join(_QUANTILE.format(metric=names.get(metric, metric)) for metric in wanted.metrics)
     statement = _SERIES.format(comparable=COMPARABLE, quantiles=quantiles, charted=CHARTED_SQL)
-    for region_id, at, measured, failed, missed, disturbed, *values in fetch(statement, period | asked):
+    for region_id, at, measured, failed, missed, disturbed, *values in fetch(statement, period | asked | timings):
         points[region_id].append(
             SeriesPoint(
                 at=at, measured=measured, failed=failed, missed=missed, disturbed=disturbed, values=tuple(values)

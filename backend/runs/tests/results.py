@@ -35,7 +35,7 @@ from workers.measurement.messages import (
 )
 from workers.measurement.pair import CacheReport, CacheState, Leg, LegExchange
 from workers.measurement.timing import Span, Timing
-from workers.measurement.vitals import Vitals
+from workers.measurement.vitals import TimingKind, UserTiming, Vitals
 from workers.measurement.waterfall import Request, ResourceType, TimingSource, Waterfall
 from workers.measurement.wire import encode
 
@@ -149,6 +149,18 @@ def page(requests: int = 20, *, connections: int = 3) -> Measured:
         tbt_us=60_000,
     )
     return Measured(measurement=PageMeasurement(waterfall=waterfall, vitals=vitals, document=1, browser_version="156"))
+
+
+def timed_page(timings: dict[str, int], *, profile_verified: bool | None = None) -> Measured:
+    """A page that measured these itself, as `sites.followed.timings_in` tells them, in microseconds."""
+    measured = page(2)
+    assert isinstance(measured.measurement, PageMeasurement)
+    found = tuple(
+        UserTiming(kind=TimingKind(kind), name=name, at_us=us, duration_us=us if kind == "measure" else None)
+        for (kind, _, name), us in ((timing.partition(":"), us) for timing, us in timings.items())
+    )
+    vitals = replace(measured.measurement.vitals, user_timings=found)
+    return Measured(measurement=replace(measured.measurement, vitals=vitals, profile_verified=profile_verified))
 
 
 def leg_timing(total_us: int, start_us: int = 0, *, reused: bool = False) -> Timing:

@@ -75,6 +75,7 @@ PAIRS = [
     (reading.DocumentRead, waterfall.Request),
     (reading.ResourceRead, waterfall.Request),
     (reading.WaterfallRead, waterfall.Waterfall),
+    (reading.UserTimingRead, vitals.UserTiming),
     (reading.VitalsRead, vitals.Vitals),
     (reading.PageRead, messages.PageMeasurement),
     (reading.HeaderRead, connection.Header),
@@ -89,11 +90,12 @@ PAIRS = [
 ]
 
 
-# A request is read in one of two ways. Words are not looked up in findings: see FindingRead.
+# A request is read in one of two ways. Words are not looked up in findings: see FindingRead; nor those of timings.
 READ_AS: dict[Any, Any] = {
     **{sent: read for read, sent in PAIRS},
     waterfall.Request: reading.RequestRead,
     datetime: reading.Instant,
+    vitals.TimingKind: str,
     **dict.fromkeys((finding.FindingId, finding.Severity, finding.Confidence, finding.NotJudgedReason), str),
 }
 

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from django import forms
 
 from backend.sites.monitor_settings import MAX_PAGE_LOADS, InvalidMonitorError, MonitorSettings
+from backend.web.forms.followed import FollowedField
 from backend.web.forms.sites import MonitorChoices, MonitorForm
 from workers.measurement.page_options import DEVICES, Cookie, Device, Login, PageOptions, PageState, Protocol, Step
 from workers.measurement.page_rules import PageOptionError, parse_cookie, parse_host, parse_mapping, parse_screen
@@ -57,6 +58,11 @@ class PageMonitorForm(MonitorForm):
     locale = forms.CharField(label="Language", required=False, max_length=100, help_text="Such as de or de-CH.")
     user_agent = forms.CharField(
         label="User agent", required=False, max_length=10_000, help_text="Empty says Chromium's own."
+    )
+    user_timings = FollowedField(
+        label="Followed as metrics",
+        help_text="What the page measures itself: mark:hero-painted, measure:cart-ready or element:hero. Each is"
+        " charted from now on, and its values stay under this name.",
     )
     host_map = _lines("Hosts at other addresses", "cdn.example.com=192.0.2.1", "One HOST=ADDRESS[:PORT] a line.")
     black_holes = _lines("Hosts that never answer", "ads.example.com", "One a line: what is the page without them?")
@@ -109,7 +115,8 @@ class PageMonitorForm(MonitorForm):
     def __init__(self, data: Any = None, *, choices: MonitorChoices) -> None:
         super().__init__(data, choices=choices)
         page = choices.settings.page
-        self.initial.update(_initial(page))
+        self.initial.update(_initial(page), user_timings=choices.settings.user_timings)
+        self.timings_told = choices.timings_told
         device = self.fields["device"]
         assert isinstance(device, forms.ChoiceField)
         known = DEVICES | {page.device.name: page.device}
@@ -145,7 +152,7 @@ class PageMonitorForm(MonitorForm):
         page = self._page(before)
         written = {"page"} if page != before else set()
         unreadable = tuple(name for name in settings.unreadable if name not in written)
-        return replace(settings, page=page, unreadable=unreadable)
+        return replace(settings, page=page, user_timings=self.cleaned_data["user_timings"], unreadable=unreadable)
 
     def add_faults(self, error: InvalidMonitorError) -> None:
         """A fault of the login stands at its user name, one of the screen where it was written."""

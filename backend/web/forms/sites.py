@@ -77,10 +77,12 @@ class ReliesOnForm(forms.Form):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitorChoices:
-    """What the form needs beside the text: the settings now, and the regions there are."""
+    """What the form needs beside the text: the settings now, the regions there are, and which user timings the last
+    runs told."""
 
     settings: MonitorSettings
     regions: Sequence[Region]
+    timings_told: Sequence[str] = ()
 
 
 class MonitorForm(forms.Form):

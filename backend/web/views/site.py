@@ -46,7 +46,7 @@ from backend.web.gone_causes import gone
 from backend.web.overview import overview_of
 from backend.web.pagination import time_before
 from backend.web.run_page import Found, found_by
-from backend.web.series import METRIC_NAMES, metrics_of, series_table
+from backend.web.series import name_of, series_table
 from backend.web.sight import sight_of
 from workers.measurement.messages import Kind
 
@@ -86,7 +86,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     overview = overview_of(seen, states, incidents=incidents, blind=blind, now=now)
     monitors = {monitor.kind: monitor for monitor in site.monitors.all()}
     regions = [state.region for state in states]
-    choice = trend.choice_of(request.GET, list(monitors), regions)
+    choice = trend.choice_of(request.GET, list(monitors.values()), regions)
     monitor = monitors[choice.kind]
     monitor.site = site
     found = open_findings(newest_deep_runs(site))
@@ -104,7 +104,7 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
         "choice": choice,
         "ranges": RANGES,
         "statistics": trend.STATISTICS,
-        "metrics": [(metric, METRIC_NAMES[metric]) for metric in metrics_of(choice.kind)],
+        "metrics": [(metric, name_of(metric)) for metric in trend.offered(monitor)],
         "sight": sight_of(sight(site), choice.kind),
         "untold": untold(channels(request.organisation)),
         **_trend(monitor, choice, now),
@@ -119,7 +119,7 @@ def runs(request: MemberRequest, site_id: UUID) -> StreamingHttpResponse:
     """Each run of a period for a spreadsheet, the newest first: of one monitor or region where the address names it."""
     site, now = owned_site(request, site_id), timezone.now()
     regions = [state.region for state in regions_for(request.organisation, now=now)]
-    choice = trend.choice_of(request.GET, [monitor.kind for monitor in site.monitors.all()], regions)
+    choice = trend.choice_of(request.GET, list(site.monitors.all()), regions)
     wanted = RunFilter(
         site_id=site.public_id,
         kind=choice.kind if "kind" in request.GET else None,

@@ -15,10 +15,11 @@ from backend.alerts.queries.incidents import open_by_site
 from backend.fleet.models import Region
 from backend.fleet.queries import regions_for, usable_regions
 from backend.runs import actions
-from backend.runs.queries import site_overview, worst_findings
+from backend.runs.queries import newest_measurements, site_overview, worst_findings
 from backend.sites import actions as sites
 from backend.sites import queries
 from backend.sites.dependencies import DependencyError, rely_on
+from backend.sites.followed import followed_fault, timings_in
 from backend.sites.keeping import settings_of
 from backend.sites.lists import sites_after
 from backend.sites.models import Monitor, Site, SiteStatus
@@ -31,10 +32,12 @@ from backend.web.meanwhile import CHANGED, stamp_of, was_changed
 from backend.web.overview import overview_of
 from backend.web.pagination import part_of
 from backend.web.views.trial import first_choice, live_url
-from workers.measurement.messages import Kind
+from workers.measurement.messages import Kind, PageMeasurement
 
 # On one page of the list. Where there are many regions, sites are fewer: each is a cell a region.
 _MOST_SITES, _FEWEST_SITES, _MOST_CELLS = 100, 10, 2_500
+# As many as a browser can still list.
+_TIMINGS_OFFERED = 100
 
 
 @require_safe
@@ -227,8 +230,17 @@ def _relied_on(site: Site) -> list[str]:
 
 
 def _monitor_form(monitor: Monitor, regions: list[Region], data: object = None) -> MonitorForm:
-    form = PageMonitorForm if monitor.kind == Kind.PAGE else MonitorForm
-    return form(data, choices=MonitorChoices(settings=settings_of(monitor), regions=regions))
+    is_page = monitor.kind == Kind.PAGE
+    form = PageMonitorForm if is_page else MonitorForm
+    told = _timings_told(monitor) if is_page else ()
+    return form(data, choices=MonitorChoices(settings=settings_of(monitor), regions=regions, timings_told=told))
+
+
+def _timings_told(monitor: Monitor) -> list[str]:
+    """What the last runs told and can be followed. Two statements."""
+    seen = (page for page in newest_measurements(monitor) if isinstance(page, PageMeasurement))
+    told = dict.fromkeys(timing for page in seen for timing in timings_in(page))
+    return [timing for timing in told if followed_fault([timing]) is None][:_TIMINGS_OFFERED]
 
 
 def _site(request: MemberRequest, site_id: UUID) -> Site:

@@ -1,12 +1,11 @@
 // The service's series -> what Chart.js draws. Pure.
 
 import type { ChartConfiguration, ChartDataset, Point, TooltipItem } from "chart.js";
-import { METRIC_NAMES, type PhaseSeries, type RegionSeries, type SeriesPoint } from "../contract";
+import type { PhaseSeries, RegionSeries, SeriesPoint } from "../contract";
 import { milliseconds, shortDuration } from "../format";
 import { SERIES, type Theme } from "./theme";
 import { timeText, timeTicks } from "./time";
 
-type Metric = PhaseSeries["metrics"][number];
 type Fault = "failed" | "missed" | "disturbed";
 type Line = ChartDataset<"line", Point[]>;
 
@@ -24,7 +23,7 @@ const DEPLOY = "Deploy", MARKS = "marks";
 // So many times the usual step between two points is a pause.
 const PAUSE = 3;
 
-const COLORS: Readonly<Record<Metric, string>> = {
+const COLORS: Readonly<Record<string, string>> = {
   ttfb_ms: "text",
   dns_ms: "phase-dns",
   connect_ms: "phase-connect",
@@ -43,7 +42,7 @@ const COLORS: Readonly<Record<Metric, string>> = {
 
 export function chartConfig(series: PhaseSeries, theme: Theme): ChartConfiguration<"line", Point[]> {
   const [only, ...others] = series.regions;
-  const lines = only && others.length === 0 && series.metrics.length > 1 ? phaseLines(only, series.metrics, theme) : regionLines(series, theme);
+  const lines = only && others.length === 0 && series.metrics.length > 1 ? phaseLines(only, series, theme) : regionLines(series, theme);
   return {
     type: "line",
     data: { datasets: [...lines, ...faultMarks(series, theme), ...deployMarks(series, theme)] },
@@ -64,9 +63,9 @@ export function chartConfig(series: PhaseSeries, theme: Theme): ChartConfigurati
 }
 
 /** One region: a line for each of the metrics, the first byte dashed since it is the sum of others. */
-function phaseLines(region: RegionSeries, metrics: readonly Metric[], theme: Theme): Line[] {
-  return metrics.map((metric, place) => {
-    const drawn = line(METRIC_NAMES[metric], region.points, place, theme.color(COLORS[metric]));
+function phaseLines(region: RegionSeries, series: PhaseSeries, theme: Theme): Line[] {
+  return series.metrics.map((metric, place) => {
+    const drawn = line(series.names[place] ?? "", region.points, place, theme.color(COLORS[metric] ?? "text"));
     return { ...drawn, borderDash: metric === "ttfb_ms" ? [5, 3] : [] };
   });
 }

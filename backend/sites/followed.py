@@ -1,0 +1,43 @@
+"""Which user timings of a page a monitor follows: each is a metric of its own (`backend.analysis.user_timings`).
+
+What a run tells of them is stored under what was followed, name and all: with another one begins another history, and
+whoever goes back to the first finds what was measured then.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from backend.analysis.user_timings import KINDS, is_user_timing
+from workers.measurement.compute.devtools.vitals import MAX_NAME_CHARS
+from workers.measurement.messages import PageMeasurement
+
+MAX_FOLLOWED = 5
+# Longer than what is told of a name, which agents cut, nothing can be followed by.
+MAX_TIMING_CHARS = max(map(len, KINDS)) + 1 + MAX_NAME_CHARS
+
+
+def followed_fault(timings: Sequence[str]) -> str | None:
+    """A sentence on what no page tells, or more than may be; None where all can be followed."""
+    if len(timings) > MAX_FOLLOWED:
+        return f"At most {MAX_FOLLOWED} user timings can be followed."
+    if len(set(timings)) < len(timings):
+        return "Each user timing can be followed once."
+    return next(filter(None, map(_fault, timings)), None)
+
+
+def _fault(timing: str) -> str | None:
+    if not is_user_timing(timing):
+        return "Write what it is and its name, such as mark:hero-painted; it is a mark, a measure or an element."
+    if len(timing.partition(":")[2]) > MAX_NAME_CHARS:
+        return f"The name of a user timing may have at most {MAX_NAME_CHARS} characters."
+    if not timing.isprintable():
+        return "The name of a user timing must be one line without control characters."
+    return None
+
+
+def timings_in(page: PageMeasurement) -> Mapping[str, int]:
+    """What can be followed of a page, in its order: of a mark and of an element the instant, of a measure how long it
+    took, in microseconds."""
+    found: dict[str, int] = {}
+    for one in page.vitals.user_timings or ():
+        found.setdefault(f"{one.kind}:{one.name}", one.at_us if one.duration_us is None else one.duration_us)
+    return found
