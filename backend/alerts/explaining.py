@@ -4,11 +4,12 @@ from datetime import timedelta
 
 from backend.alerts.histories import StoredHistory, instant
 from backend.alerts.judgement.samples import Standing
-from backend.alerts.metrics import BESIDE_PHASES, METRICS, written
+from backend.alerts.metrics import BESIDE_PHASES, METRICS, metric_of, written
 from backend.alerts.states import State
 from backend.alerts.wording import deploy_at
 from backend.analysis.attribution import Attribution, Cause, attribute
 from backend.analysis.events import Alert, Event
+from backend.analysis.user_timings import is_instant
 from backend.sites.queries import deploys_between
 
 # What it was like before tells the last day that was measured, however long nothing was since.
@@ -76,7 +77,7 @@ def _runs(alert: Alert, last: float | None, at: float, history: StoredHistory) -
 
 def _attribution(alert: Alert, last: float, at: float, metric: str, history: StoredHistory) -> Attribution | None:
     change = alert.level - alert.baseline
-    if not METRICS[metric].is_time or change == 0:
+    if not metric_of(metric).is_time or not is_instant(metric) or change == 0:
         return None
     before, now = (last - _BEFORE_S, last), (alert.level_since - _JUST_S, at)
     phases = history.phases(alert.regions, before, now)

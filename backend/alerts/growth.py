@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from backend.alerts.metrics import METRICS, written
+from backend.alerts.metrics import METRICS, metric_of, written
+from backend.analysis.user_timings import is_instant, is_user_timing
 
 # The parts of a first byte, as a sentence names them.
 BEFORE_FIRST_BYTE = {
@@ -18,7 +19,7 @@ BETWEEN = "redirects and what else lies between the phases"
 # Less is no news of two single runs.
 _LEAST_US, _LEAST_SHARE = 5_000, 0.1
 # What is read of a run here.
-TIME_COLUMNS = frozenset({*BEFORE_FIRST_BYTE, *(metric.column for metric in METRICS.values())})
+TIME_COLUMNS = frozenset({*BEFORE_FIRST_BYTE, *(metric.column for metric in METRICS.values()), "timings"})
 Row = Mapping[str, Any]
 
 
@@ -33,13 +34,16 @@ class Growth:
 
 
 def growth_between(metric: str, before: Row, after: Row) -> str:
-    """The sentence on the phase that most of a metric's growth is in; empty for what is no time, or a phase itself,
-    and where no phase is most of it. Pure.
+    """The sentence on the phase that most of a metric's growth is in; empty for what is no time from the beginning on,
+    or a phase itself, and where no phase is most of it. Pure.
     """
-    named = METRICS[metric]
-    if not named.is_time or named.column in (*BEFORE_FIRST_BYTE, "download_us", "rtt_us"):
+    named = metric_of(metric)
+    if not named.is_time or not is_instant(metric) or named.column in (*BEFORE_FIRST_BYTE, "download_us", "rtt_us"):
         return ""
-    grown = phase_that_grew(before, after, named.column)
+    if is_user_timing(metric):
+        grown = phase_that_grew(_with_timing(before, metric), _with_timing(after, metric), metric)
+    else:
+        grown = phase_that_grew(before, after, named.column)
     if grown is None:
         return ""
     later, least, most = (written(metric, us * named.scale) for us in (grown.later_us, grown.before_us, grown.after_us))
@@ -47,6 +51,11 @@ def growth_between(metric: str, before: Row, after: Row) -> str:
         f"{named.label}: the newest run over the limit took {later} longer than the last one within it, most of it in"
         f" {grown.phase}: {most} instead of {least}."
     )
+
+
+def _with_timing(row: Row, timing: str) -> Row:
+    """A run as if a user timing had a column of its own."""
+    return {**row, timing: (row["timings"] or {}).get(timing)}
 
 
 def left_us(row: Row, whole: str, phases: Iterable[str] = BEFORE_FIRST_BYTE) -> float | None:

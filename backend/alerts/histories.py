@@ -7,12 +7,15 @@ from uuid import UUID
 
 from backend.alerts.growth import BEFORE_FIRST_BYTE, left_us
 from backend.alerts.judgement.steps import PHASES
-from backend.alerts.metrics import BESIDE_PHASES, METRICS
+from backend.alerts.metrics import BESIDE_PHASES, METRICS, metric_of
 from backend.analysis.history import Series
+from backend.analysis.user_timings import is_user_timing
 from backend.runs.sql import COMPARABLE, Row, fetch
 from backend.sites.models import Site
 from backend.sites.queries import deploys_between
 
+# A user timing of a run, in microseconds.
+TIMING_SQL = "(run.timings->>%(metric)s)::bigint"
 # What are phases themselves, or a part of one.
 _PARTS = frozenset({*PHASES, "rtt_ms"})
 # These end with the first byte: what the body takes is no part of them.
@@ -26,7 +29,7 @@ FROM runs_run run WHERE run.monitor_id = %(monitor)s AND run.region_id = ANY(%(r
     AND run.scheduled_for > %(since)s AND run.scheduled_for <= %(until)s
     AND run.trigger = 'schedule' AND run.outcome = 'measured' AND {COMPARABLE}
 """
-_SAMPLES = "SELECT run.region_id, {at}, run.{column} {of} AND run.{column} IS NOT NULL ORDER BY 1, 2"
+_SAMPLES = "SELECT run.region_id, {at}, {value} {of} AND {value} IS NOT NULL ORDER BY 1, 2"
 _PHASES = "SELECT run.region_id, {at}, {columns} {of} ORDER BY run.scheduled_for DESC LIMIT {limit}"
 # Region by region, each by the end of its index: runs of a month would be read and sorted else.
 _LAST = """
@@ -36,7 +39,7 @@ SELECT max({at}) FROM unnest(%(regions)s::bigint[]) AS region (id), LATERAL (
 ) run
 """
 _TYPICAL = """
-WITH mine AS (SELECT run.run_id, run.{column} AS value {of} AND run.{column} IS NOT NULL)
+WITH mine AS (SELECT run.run_id, {value} AS value {of} AND {value} IS NOT NULL)
 SELECT run_id FROM mine
 ORDER BY abs(value - (SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY value) FROM mine)) LIMIT 1
 """
@@ -59,8 +62,8 @@ class StoredHistory:
 
     def samples(self, since: float, until: float) -> Mapping[str, Series]:
         """By region, what was measured in since < at <= until. One statement."""
-        metric = METRICS[self.metric]
-        statement = _SAMPLES.format(at=_AT, column=metric.column, of=_OF)
+        metric = metric_of(self.metric)
+        statement = _SAMPLES.format(at=_AT, value=self._value, of=_OF)
         found: dict[str, tuple[list[float], list[float]]] = {code: ([], []) for code in self.regions.values()}
         for region_id, at, value in fetch(statement, self._between(since, until)):
             times, values = found[self.regions[region_id]]
@@ -106,14 +109,20 @@ class StoredHistory:
 
     def typical_run(self, code: str, since: float, until: float) -> UUID | None:
         """The run of a region in the middle of its own: regions differ by more than changes do. One statement."""
-        statement = _TYPICAL.format(of=_OF, column=METRICS[self.metric].column)
+        statement = _TYPICAL.format(of=_OF, value=self._value)
         rows = fetch(statement, self._between(since, until, [code]))
         return rows[0][0] if rows else None
+
+    @property
+    def _value(self) -> str:
+        """What of a run it is. The name of a user timing is a parameter: it may be any text."""
+        return TIMING_SQL if is_user_timing(self.metric) else f"run.{METRICS[self.metric].column}"
 
     def _between(self, since: float, until: float, codes: Sequence[str] | None = None) -> dict[str, object]:
         chosen = [region_id for region_id, code in self.regions.items() if codes is None or code in codes]
         return {
             "monitor": self.monitor_id,
+            "metric": self.metric,
             "regions": chosen,
             "since": instant(max(since, 0)),
             "until": instant(until),

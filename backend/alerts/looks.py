@@ -99,7 +99,13 @@ class Look:
         self._rules = {rule.pk: rule for rule in rules}
         self._is_off = row.paused or not row.active
         self._is_another = memory.get("what", row.what) != row.what
-        subject = Subject(kind=row.kind, interval_s=row.interval_s, timeout_s=row.timeout_s, began_us=self._now_us)
+        subject = Subject(
+            kind=row.kind,
+            interval_s=row.interval_s,
+            timeout_s=row.timeout_s,
+            began_us=self._now_us,
+            user_timings=row.user_timings,
+        )
         self._judge = MonitorJudge([*map(spec_of, rules), RECORD], subject, memory.get("rules", {}))
         self.turned: list[Turned] = []
         self._asks = asks(memory)
@@ -113,7 +119,15 @@ class Look:
 
     def changes(self) -> list[Change]:
         """What the rules make of it all."""
-        found = [self._forgotten(rule_id) for rule_id in self._judge.forgotten if rule_id in self._rules]
+        found = [
+            self._over(rule_id, why)
+            for why, over in (
+                (Resolution.RULE_OFF, self._judge.forgotten),
+                (Resolution.UNMEASURED, self._judge.unmeasured),
+            )
+            for rule_id in over
+            if rule_id in self._rules
+        ]
         why = self._why_it_ends()
         if why is not None:
             return found + self._changes(self._judge.stop(self._now_us), why)
@@ -328,14 +342,14 @@ class Look:
             resolution=resolution,
         )
 
-    def _forgotten(self, rule_id: int) -> Change:
+    def _over(self, rule_id: int, why: Resolution) -> Change:
         return Change(
             rule=self._rules[rule_id],
             scene=scene_of(self.row),
             standing=Standing(state=State.OK, since_us=self._now_us),
             step=None,
             monitor_id=self.row.monitor_id,
-            resolution=Resolution.RULE_OFF,
+            resolution=why,
         )
 
 

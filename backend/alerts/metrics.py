@@ -1,5 +1,6 @@
 """The metrics that rules are about: their names at the doors, where they are stored, how they are written. Pure."""
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from backend.analysis.gate_metrics import is_time
@@ -80,9 +81,11 @@ def metric_of(name: str) -> Metric:
     return METRICS[name]
 
 
-def measured_by(metric: str, kind: str) -> bool:
-    """Whether monitors of a kind measure a metric at all."""
-    return kind == "page" if metric in _OF_PAGES or is_user_timing(metric) else kind in ("probe", "page")
+def measured_by(metric: str, kind: str, followed: Collection[str] = ()) -> bool:
+    """Whether a monitor of a kind, which follows these user timings, measures a metric at all."""
+    if is_user_timing(metric):
+        return metric in followed
+    return kind == "page" if metric in _OF_PAGES else kind in ("probe", "page")
 
 
 def written(metric: str, value: float, *, digits: int = 0) -> str:

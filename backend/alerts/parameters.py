@@ -12,7 +12,9 @@ from backend.alerts.judgement.certificates import DaysLeft
 from backend.alerts.judgement.failures import FailureLimit
 from backend.alerts.judgement.findings import FindingLimit
 from backend.alerts.metrics import METRICS
+from backend.analysis.user_timings import is_user_timing
 from backend.faults import InvalidError
+from backend.sites.followed import followed_fault
 from workers.measurement.finding import FindingId, Severity
 
 MAX_OF_LAST = 50
@@ -142,9 +144,13 @@ def _budget_faults(params: Json) -> Faults:
 
 
 def _metric_faults(name: str, metric: object) -> Faults:
-    if not isinstance(metric, str) or metric not in METRICS:
+    if isinstance(metric, str) and is_user_timing(metric):
+        fault = followed_fault([metric])
+        yield from [(name, fault)] if fault else []
+    elif not isinstance(metric, str) or metric not in METRICS:
         shown = str(metric)[:40]
-        yield name, f"There is no metric {shown!r}; choose from {', '.join(METRICS)}."
+        known = ", ".join(METRICS)
+        yield name, f"There is no metric {shown!r}; choose from {known}, or a user timing such as mark:hero-painted."
 
 
 def _certificate_faults(params: Json) -> Faults:

@@ -144,13 +144,17 @@ def _monitors(
 
 def _concerns(spec: RuleSpec, monitor: Monitor) -> bool:
     if spec.kind == "regression":
-        return any(measured_by(metric, monitor.kind) for metric in spec.params["metrics"])
+        return any(measured_by(metric, monitor.kind, monitor.user_timings) for metric in spec.params["metrics"])
     if spec.kind == "agent":
         return True
     if spec.kind == "finding":
         ids = finding_limit(spec.params).ids
         return not ids or any(told_by(id) == monitor.kind for id in ids)
-    return applies(spec, monitor.kind)
+    return applies(spec, _subject(monitor))
+
+
+def _subject(monitor: Monitor) -> Subject:
+    return Subject(kind=monitor.kind, interval_s=monitor.interval_s, user_timings=monitor.user_timings)
 
 
 def _samples(past: Past) -> dict[int, list[Sample]]:
@@ -170,7 +174,7 @@ def _turns(spec: RuleSpec, monitor: Monitor, samples: Sequence[Sample], past: Pa
     if spec.kind == "regression":
         yield from _changes_of_speed(spec, monitor, samples, past)
         return
-    judge = MonitorJudge([spec], Subject(kind=monitor.kind, interval_s=monitor.interval_s), {})
+    judge = MonitorJudge([spec], _subject(monitor), {})
     for sample in samples:
         for heard in judge.observe(sample):
             turn = turn_of(heard, monitor)
@@ -182,7 +186,7 @@ def _changes_of_speed(spec: RuleSpec, monitor: Monitor, samples: Sequence[Sample
     deploys = [deploy.at.timestamp() for deploy in deploys_between(monitor.site, past.since, past.until)]
     scope = f"site {monitor.site_id}"
     for metric in dict.fromkeys(spec.params["metrics"]):
-        if not measured_by(metric, monitor.kind):
+        if not measured_by(metric, monitor.kind, monitor.user_timings):
             continue
         series: dict[str, list[tuple[float, float | None]]] = defaultdict(list)
         for sample in samples:

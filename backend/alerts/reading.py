@@ -21,7 +21,7 @@ MAX_RUNS = 200
 
 _DUE = """
 SELECT w.monitor_id, w.memory, m.public_id, m.kind, m.url, m.interval_s, m.timeout_s, m.paused, m.profile,
-    m.manner_version, s.id, s.public_id, s.organisation_id, s.status = 'active'
+    m.manner_version, s.id, s.public_id, s.organisation_id, s.status = 'active', m.user_timings
 FROM {table} w JOIN sites_monitor m ON m.id = w.monitor_id JOIN sites_site s ON s.id = m.site_id
 WHERE w.due_at <= %(now)s ORDER BY w.due_at LIMIT %(limit)s FOR UPDATE OF w SKIP LOCKED
 """
@@ -44,7 +44,8 @@ WHERE s.monitor_id = ANY(%(monitors)s::bigint[]) AND s.enabled ORDER BY s.monito
 _VALUES = ", ".join(f"runs_run.{column}" for column in COLUMNS)
 _NO_VALUES = (None,) * len(COLUMNS)
 SAMPLE_SQL = f"""runs_run.monitor_id, runs_run.region_id, runs_run.scheduled_for, runs_run.attempt, runs_run.run_id,
-    runs_run.outcome, runs_run.failure_blame, runs_run.failure_detail, runs_run.agent, runs_run.contended, {_VALUES}"""
+    runs_run.outcome, runs_run.failure_blame, runs_run.failure_detail, runs_run.agent, runs_run.contended,
+    runs_run.timings, {_VALUES}"""
 # The two outer bounds keep the partitions of other weeks out when the statement is planned.
 _RUNS = f"""
 SELECT run.* FROM unnest(%(monitors)s::bigint[], %(regions)s::bigint[], %(after)s::timestamptz[],
@@ -83,6 +84,7 @@ class Due(NamedTuple):
     site_public_id: UUID
     organisation_id: int
     active: bool
+    user_timings: Sequence[str]
 
     @property
     def what(self) -> str:
@@ -193,8 +195,8 @@ def sample_of(rows: Sequence[Row], region: str) -> Sample:
     telling = [row for row in rows if seen_in(row[5], row[6]) is not Seen.NOTHING]
     row = (telling or rows)[-1]
     # A site that answers is up however busy who asked was, but its times are not its own.
-    values = _NO_VALUES if row[9] else tuple(row[10:])
-    return Sample(region, to_us(row[2]), row[4], seen_in(row[5], row[6]), row[7] or "", values, row[8] or "")
+    values, timings = (_NO_VALUES, None) if row[9] else (tuple(row[11:]), row[10] and json.loads(row[10]))
+    return Sample(region, to_us(row[2]), row[4], seen_in(row[5], row[6]), row[7] or "", values, row[8] or "", timings)
 
 
 def _slots(rows: Sequence[Row], reached: dict[int, dict[int, datetime]]) -> list[list[Row]]:

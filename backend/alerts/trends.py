@@ -144,7 +144,7 @@ class TrendLook:
             for rule in rules
             if row.kind in ("probe", "page")
             for metric in dict.fromkeys(rule.params["metrics"])
-            if measured_by(metric, row.kind)
+            if measured_by(metric, row.kind, row.user_timings) or f"{rule.pk}:{metric}" in memory.get("eyes", {})
         ]
         self.slower: set[str] = set()
         self.recovered: set[str] = set()
@@ -197,7 +197,7 @@ class TrendLook:
             if track.told is not None:
                 yield self._end(eye, Resolution.RULE_OFF)
             kept, track = {}, Track()
-        if self._is_at_rest:
+        if self._is_at_rest or not measured_by(eye.metric, self._row.kind, self._row.user_timings):
             if track.told is not None:
                 yield self._end(eye, Resolution.PAUSED if self._is_off else Resolution.UNMEASURED)
             self._kept[eye.key] = kept | {"detector": self._stopped(eye, kept), "track": {}} if kept else {}

@@ -8,7 +8,7 @@ from typing import Any
 from backend.alerts.judgement.blindness import Why
 from backend.alerts.judgement.findings import told_by
 from backend.alerts.message import MUTING, Event, Fact, Link, Message, Severity
-from backend.alerts.metrics import METRICS, written, written_apart
+from backend.alerts.metrics import metric_of, written, written_apart
 from backend.alerts.states import WORDS, State
 from backend.instants import from_us
 from workers.diagnosis.catalogue import advice_of
@@ -148,7 +148,7 @@ def of_last(some: int, among: int, what: str) -> str:
 def _budget(name: str, account: Account) -> str:
     facts, metric = account.facts, account.facts["metric"]
     value, limit = written_apart(metric, facts["value"], facts["limit"])
-    return f"{name}: {METRICS[metric].label} {value} in {joined(account.regions)}, over the limit of {limit}"
+    return f"{name}: {metric_of(metric).label} {value} in {joined(account.regions)}, over the limit of {limit}"
 
 
 def budget_evidence(facts: Mapping[str, Any]) -> str:
@@ -177,7 +177,7 @@ def _regression(name: str, account: Account) -> str:
     level, baseline = written_apart(metric, facts["level"], facts["baseline"])
     where = f" in {joined(account.regions)}" if account.regions else ""
     only = " only" if account.state is State.DEGRADED else ""
-    return f"{name} is slower{where}{only}: {METRICS[metric].label} {level} (was {baseline})"
+    return f"{name} is slower{where}{only}: {metric_of(metric).label} {level} (was {baseline})"
 
 
 def _cdn(name: str, account: Account) -> str:

@@ -13,6 +13,11 @@ def is_user_timing(metric: str) -> bool:
     return kind in KINDS and bool(name)
 
 
+def is_instant(timing: str) -> bool:
+    """Whether it is counted from the beginning of the navigation, so that whatever delays the page delays it."""
+    return not timing.startswith("measure:")
+
+
 def label_of(timing: str) -> str:
     """How people read it: `mark hero-painted`."""
     return timing.replace(":", " ", 1)

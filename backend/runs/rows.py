@@ -188,9 +188,10 @@ def finding_values(measurement: AnyRead) -> list[Row]:
 
 
 def timings_of(measurement: AnyRead) -> Mapping[str, int] | None:
-    """All user timings of a page whose profile was kept, as `sites.followed.timings_in` tells them; else None."""
+    """All user timings of a page whose profile was kept, as `sites.followed.timings_in` tells them; None where nobody
+    knows any."""
     told = measurement.vitals.user_timings if isinstance(measurement, PageRead) else None
-    if not told or profile_kept(measurement) is False:
+    if told is None or profile_kept(measurement) is False:
         return None
     found: dict[str, int] = {}
     for one in told:

@@ -81,7 +81,7 @@ def store(runs: Sequence[Ended]) -> None:
     runs = _with_owners_word(runs)
     share = 2 * len(runs) // 3
     documents: list[Row] = []
-    followed = followed_by({slot.monitor_pk for slot, _, content in runs if content.timings})
+    followed = followed_by({slot.monitor_pk for slot, _, content in runs if content.timings is not None})
     run_rows = (
         (*slot, *arrival, *content.run, _followed(content, followed.get(slot.monitor_pk, ())))
         for slot, arrival, content in runs
@@ -100,11 +100,10 @@ def store(runs: Sequence[Ended]) -> None:
         copy_rows(Finding, FINDING_COLUMNS, findings)
 
 
-def _followed(content: Content, followed: Iterable[str]) -> Jsonb | None:
-    """What the page told of these; None where it told none."""
-    told = content.timings or {}
-    kept = {timing: told[timing] for timing in followed if timing in told}
-    return Jsonb(kept) if kept else None
+def _followed(content: Content, followed: Sequence[str]) -> Jsonb | None:
+    """What the page told of these, null where it did not; None where nothing is followed, or nobody knows."""
+    told = content.timings
+    return None if told is None or not followed else Jsonb({timing: told.get(timing) for timing in followed})
 
 
 def _with_owners_word(runs: Sequence[Ended]) -> Sequence[Ended]:

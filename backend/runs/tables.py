@@ -106,7 +106,7 @@ def _cells(one: ListedRun, asked: Asked | None) -> Sequence[Cell]:
     )
 
 
-def _milliseconds(timings: Mapping[str, int]) -> dict[str, float | None]:
+def _milliseconds(timings: Mapping[str, int | None]) -> dict[str, float | None]:
     return {timing: milliseconds(us) for timing, us in timings.items()}
 
 

@@ -58,6 +58,15 @@ def followed_by(monitors: Collection[int]) -> dict[int, Sequence[str]]:
     return dict(following.values_list("pk", "user_timings")) if monitors else {}
 
 
+def followed_in(organisation: Organisation, site: Site | None = None) -> list[str]:
+    """The user timings that pages of a site, or of all sites, follow. One statement."""
+    pages = Monitor.objects.filter(site__organisation=organisation, site__status=SiteStatus.ACTIVE)
+    if site is not None:
+        pages = pages.filter(site=site)
+    named = pages.exclude(user_timings=[]).values_list("user_timings", flat=True)
+    return sorted({timing for timings in named for timing in timings})
+
+
 def versions_alike(monitors: Collection[Monitor]) -> dict[int, frozenset[int]]:
     """By monitor, those of its versions that measured what it measures now, the present one too. One statement."""
     known = {one.pk: one for one in monitors}

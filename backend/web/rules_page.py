@@ -1,17 +1,19 @@
 """What the page of rules says: what each looks for in words, and what is suggested. No I/O."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 from uuid import UUID
 
 from backend.alerts.judgement.findings import told_by
-from backend.alerts.metrics import METRICS, written
+from backend.alerts.metrics import METRICS, metric_of, written
 from backend.alerts.models import Rule
 from backend.alerts.parameters import KINDS
 from backend.alerts.queries.rules import RuleBrief, RuleRow
+from backend.alerts.queries.silent_timings import LOADS, SilentTiming
 from backend.alerts.wording import DEEP_RUNS, joined
+from backend.analysis.user_timings import is_user_timing
 from backend.web import units
 from backend.web.phrases import number_of
 from backend.web.verdict import Verdict
@@ -144,6 +146,18 @@ def in_words(rule: Rule) -> str:
     return describe({**KINDS[rule.kind].defaults, **rule.params}) if describe else KINDS[rule.kind].question
 
 
+def silence_of(silent: Iterable[SilentTiming]) -> list[str]:
+    """What a rule goes by and no page tells, in sentences."""
+    return [_silent_sentence(one) for one in silent]
+
+
+def _silent_sentence(one: SilentTiming) -> str:
+    name = metric_of(one.timing).label
+    if one.site is None:
+        return f"No page that this rule looks at follows {name}: choose it in the settings of a site."
+    return f"{printable(one.site, 100)}: none of the last {LOADS} page loads from {joined(one.regions)} told {name}."
+
+
 def _silence(rules: Sequence[RuleBrief]) -> str:
     """Why nobody is told."""
     if not rules:
@@ -162,12 +176,13 @@ def _budget(params: Mapping[str, Any]) -> str:
     metric = params["metric"]
     critical = params["critical_limit"]
     also = f", critical over {written(metric, critical)}" if critical is not None else ""
-    return f"{METRICS[metric].label} over {written(metric, params['limit'])}{also}; {_count(params)}"
+    return f"{metric_of(metric).label} over {written(metric, params['limit'])}{also}; {_count(params)}"
 
 
 def _count(params: Mapping[str, Any]) -> str:
     regions, of_last = params["regions"], params["of_last"]
-    what = "the last run" if of_last == 1 else f"median of the last {of_last} runs"
+    told = " that told it" if is_user_timing(params["metric"]) else ""
+    what = f"the last run{told}" if of_last == 1 else f"median of the last {of_last} runs{told}"
     return f"{what} in {regions} region{'' if regions == 1 else 's or more'}"
 
 
@@ -185,7 +200,10 @@ def _of_the_last(number: int, of_last: int, *nouns: str) -> str:
 
 
 def _regression(params: Mapping[str, Any]) -> str:
-    labels = joined([METRICS[name].label.lower() for name in params["metrics"]])
+    # The name that a page gave stays as it is.
+    labels = joined(
+        [METRICS[name].label.lower() if name in METRICS else metric_of(name).label for name in params["metrics"]]
+    )
     when = "at once" if params["tell"] == "slowdown" else "once it has lasted"
     return f"{labels[:1].upper()}{labels[1:]} slower than usual by {params['min_change_pct']:g} % or more; told {when}"
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from backend.alerts.metrics import METRICS, written
+from backend.alerts.metrics import metric_of, written
 from backend.alerts.queries.sight import MonitorSight, Seen
 from backend.alerts.wording import joined
 
@@ -27,7 +27,7 @@ def sight_of(found: Sequence[MonitorSight], kind: str) -> list[SightText]:
         return []
     texts = [_text(seen) for seen in mine.seen]
     if mine.learning:
-        names = joined([METRICS[metric].label for metric in mine.learning])
+        names = joined([metric_of(metric).label for metric in mine.learning])
         usual = "What is normal is learned from a day and a hundred runs of a region."
         texts.append(SightText(name=names, noticed="No change would be noticed yet.", usual=usual))
     return texts
@@ -43,7 +43,7 @@ def _text(seen: Seen) -> SightText:
         f"Usually {written(seen.metric, seen.typical)}, and single runs vary by {seen.scatter_pct:.0f} %; "
         f"from {days} in {places}."
     )
-    return SightText(name=METRICS[seen.metric].label, noticed=noticed, usual=usual)
+    return SightText(name=metric_of(seen.metric).label, noticed=noticed, usual=usual)
 
 
 def _rise(seen: Seen, pct: float) -> str:

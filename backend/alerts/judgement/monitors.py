@@ -34,12 +34,13 @@ RECORD = RuleSpec(rule_id=0, version=1, kind="availability", params={"confirm": 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What of a monitor matters to its rules. `began_us` is when watching began."""
+    """What of a monitor matters to its rules. `began_us` is when watching began, `user_timings` are followed."""
 
     kind: str
     interval_s: int
     timeout_s: int = 60
     began_us: int = 0
+    user_timings: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +77,16 @@ def _patience_us(rule: RuleSpec, subject: Subject) -> int:
     return (int(rule.params["intervals"]) * subject.interval_s + 2 * subject.timeout_s + 60) * 1_000_000
 
 
-def applies(rule: RuleSpec, kind: str) -> bool:
-    """Whether a rule has anything to say of monitors of a kind here. Pairs are compared, not watched."""
-    if rule.kind not in _MAKERS or kind not in ("probe", "page"):
+def applies(rule: RuleSpec, subject: Subject) -> bool:
+    """Whether a rule has anything to say of a monitor here. Pairs are compared, not watched."""
+    if rule.kind not in _MAKERS or subject.kind not in ("probe", "page"):
         return False
-    return rule.kind != "budget" or measured_by(rule.params["metric"], kind)
+    return rule.kind != "budget" or measured_by(rule.params["metric"], subject.kind, subject.user_timings)
+
+
+def _has_told(kept: Memory) -> bool:
+    """Whether what a rule remembers is something that people were told."""
+    return bool(kept) and Track.remembered(kept["t"]).told is not None
 
 
 @dataclass(slots=True)
@@ -114,16 +120,15 @@ def _is_as_told(facts: Memory, told: Memory) -> bool:
 
 class MonitorJudge:
     """Goes on from `memory`. What a rule remembered under another version is forgotten, with `forgotten` naming those
-    that had told of something.
+    that had told of something, and `unmeasured` those whose metric is followed no more.
     """
 
     def __init__(self, rules: Sequence[RuleSpec], subject: Subject, memory: Memory) -> None:
         self.forgotten: list[int] = []
-        self._entries = [
-            self._entry(rule, subject, memory.get(str(rule.rule_id), {}))
-            for rule in rules
-            if applies(rule, subject.kind)
-        ]
+        kept = {rule.rule_id: memory.get(str(rule.rule_id), {}) for rule in rules}
+        mine = [rule for rule in rules if applies(rule, subject)]
+        self._entries = [self._entry(rule, subject, kept[rule.rule_id]) for rule in mine]
+        self.unmeasured = [rule.rule_id for rule in rules if rule not in mine and _has_told(kept[rule.rule_id])]
 
     def keep(self, regions: Collection[str]) -> None:
         """Only these are measured from."""
@@ -211,7 +216,7 @@ class MonitorJudge:
 
     def _entry(self, rule: RuleSpec, subject: Subject, kept: Memory) -> _Entry:
         if kept and kept["v"] != rule.version:
-            if Track.remembered(kept["t"]).told is not None:
+            if _has_told(kept):
                 self.forgotten.append(rule.rule_id)
             kept = {}
         evaluator = _MAKERS[rule.kind](rule, subject, kept.get("m", {}))

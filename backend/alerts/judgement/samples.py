@@ -8,6 +8,7 @@ from uuid import UUID
 
 from backend.alerts.metrics import METRICS, POSITIONS
 from backend.alerts.states import State
+from backend.analysis.user_timings import is_user_timing
 
 # What is told of a failure, in words.
 MAX_DETAIL_CHARS = 300
@@ -31,7 +32,8 @@ def seen_in(outcome: str, blame: str | None) -> Seen:
 
 
 class Sample(NamedTuple):
-    """One ended slot: the last attempt that tells anything. `values` are the stored metrics in the order of COLUMNS."""
+    """One ended slot: the last attempt that tells anything. `values` are the stored metrics in the order of COLUMNS,
+    `timings_us` the user timings that were followed."""
 
     region: str
     at_us: int
@@ -40,10 +42,16 @@ class Sample(NamedTuple):
     detail: str
     values: tuple[float | None, ...]
     agent: str = ""
+    timings_us: Mapping[str, int | None] | None = None
 
     def value(self, metric: str) -> float | None:
         """A metric in the door's unit; None when it was not measured, or the run failed."""
-        stored = self.values[POSITIONS[metric]] if self.seen is Seen.UP else None
+        if self.seen is not Seen.UP:
+            return None
+        if is_user_timing(metric):
+            us = (self.timings_us or {}).get(metric)
+            return None if us is None else us / 1000
+        stored = self.values[POSITIONS[metric]]
         return None if stored is None else stored * METRICS[metric].scale
 
 

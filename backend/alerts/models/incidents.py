@@ -13,6 +13,7 @@ from backend.alerts.models.channels import Notice
 from backend.alerts.models.rules import Rule, RuleKind
 from backend.alerts.states import State
 from backend.fleet.models import Region
+from backend.sites.followed import MAX_TIMING_CHARS
 from backend.sites.models import Monitor, Site
 
 MAX_TITLE_CHARS = 300
@@ -123,7 +124,7 @@ class Member(models.Model):
     rule = models.ForeignKey(Rule, on_delete=models.SET_NULL, null=True, related_name="members")
     kind = models.CharField(max_length=16, choices=RuleKind)
     monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, null=True, related_name="+")
-    metric = models.CharField(max_length=20, blank=True)
+    metric = models.CharField(max_length=MAX_TIMING_CHARS, blank=True)
     state = models.CharField(max_length=10, choices=_STATES)
     regions = ArrayField(models.CharField(max_length=20), default=list, blank=True)
     since = models.DateTimeField()

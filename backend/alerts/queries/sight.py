@@ -1,8 +1,10 @@
 """How small a change would be seen, as the trends' loop worked it out when it last looked."""
 
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 
+from backend.alerts.metrics import measured_by
 from backend.alerts.models import Trend
 from backend.sites.models import Site
 
@@ -33,14 +35,19 @@ class MonitorSight:
 def sight(site: Site) -> list[MonitorSight]:
     """By monitor, in the order of their kinds. One statement."""
     rows = Trend.objects.filter(monitor__site=site, monitor__kind__in=["probe", "page"]).order_by("monitor__kind")
-    return [_of(kind, json.loads(memory)) for kind, memory in rows.values_list("monitor__kind", "memory")]
+    found = rows.values_list("monitor__kind", "monitor__user_timings", "memory")
+    return [_of(kind, followed, json.loads(memory)) for kind, followed, memory in found]
 
 
-def _of(kind: str, memory: dict[str, dict[str, dict[str, dict[str, float]]]]) -> MonitorSight:
+def _of(
+    kind: str, followed: Collection[str], memory: dict[str, dict[str, dict[str, dict[str, float]]]]
+) -> MonitorSight:
     seen: dict[str, Seen] = {}
     watched = []
     for key, eye in memory.get("eyes", {}).items():
         metric = key.partition(":")[2]
+        if not measured_by(metric, kind, followed):
+            continue
         watched.append(metric)
         kept = eye.get("sight")
         if kept is None:

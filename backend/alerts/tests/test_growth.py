@@ -101,3 +101,13 @@ def test_redirects_before_an_answer_whose_phases_are_as_before_are_what_grew() -
 )
 def test_no_phase_is_named_that_is_not_most_of_it(metric: str, changes: dict[str, int]) -> None:
     assert growth_between(metric, BEFORE, after(**changes)) == ""
+
+
+@pytest.mark.parametrize(("timing", "is_told"), [("mark:hero", True), ("element:hero", True), ("measure:hero", False)])
+def test_what_counts_from_the_beginning_is_explained_by_phases_and_a_measure_is_not(timing: str, is_told: bool) -> None:
+    before = {**BEFORE, "timings": {timing: 900_000}}
+    now = {**after(ttfb_us=310_000, tls_us=170_000), "timings": {timing: 1_050_000}}
+    sentence = growth_between(timing, before, now)
+    assert sentence.startswith(f"{timing.replace(':', ' ')}: the newest run over the limit took 150 ms") is is_told
+    assert bool(sentence) is is_told
+    assert growth_between(timing, {**before, "timings": None}, now) == ""

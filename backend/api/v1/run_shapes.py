@@ -97,7 +97,7 @@ class Run(Out):
     baseline, rule or gate. The waterfall has what was seen. `contended` tells of a page load whether other work of the
     agent's machine kept its browser waiting so long that the times are not the page's: they enter no baseline and no
     rule, and no gate fails by them alone. Null of all others, and where nobody knows. `timings` are the user timings
-    that the monitor followed when the result came; one that the page did not tell is left out.
+    that the monitor followed when the result came, null where the page did not tell it.
     """
 
     id: UUID
@@ -119,7 +119,7 @@ class Run(Out):
     protocol: str | None
     phases: Phases
     metrics: Metrics
-    timings: dict[str, Ms]
+    timings: dict[str, Ms | None]
     failure: Failure | None
     missed_reason: MissedReason | None
     depth: Depth | None
@@ -252,7 +252,7 @@ def _fields(run: RunRow, monitor: Monitor, region: Region, asked: Asked | None) 
         "protocol": run.protocol,
         "phases": phases_shape(run),
         "metrics": _metrics(run),
-        "timings": {timing: round(us / 1000, 3) for timing, us in (run.timings or {}).items()},
+        "timings": {timing: milliseconds(us) for timing, us in (run.timings or {}).items()},
         "failure": _failure(run),
         "missed_reason": None if run.missed_reason is None else MissedReason(run.missed_reason),
         "depth": Depth(run.depth) if run.depth is not None and run.kind == MonitorKind.PROBE else None,

@@ -27,7 +27,8 @@ class Run(models.Model):
     baseline and no rule.
 
     `timings` are the user timings that its monitor followed when the result came: microseconds by what is followed
-    (`sites.followed`). One that the page did not tell is not there; null where there is none.
+    (`sites.followed`), null of one that the page did not tell. The column is null where none was followed, or nobody
+    knows what the page told.
     """
 
     pk = CompositePrimaryKey("run_id", "scheduled_for")

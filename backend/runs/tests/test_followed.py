@@ -51,7 +51,10 @@ def follow(monitor: Monitor, *timings: str) -> None:
 def test_a_run_keeps_what_its_monitor_follows_and_nothing_else(fleet: Fleet, monitor: Monitor) -> None:
     follow(monitor, "mark:hero", "mark:gone", "measure:cart")
     seen = timed_page({"mark:hero": 300_000, "measure:cart": 50_000, "mark:other": 1_000})
-    assert run(fleet, monitor, seen).timings == {"mark:hero": 300_000, "measure:cart": 50_000}
+    assert run(fleet, monitor, seen).timings == {"mark:hero": 300_000, "mark:gone": None, "measure:cart": 50_000}
+    nothing = {"mark:hero": None, "mark:gone": None, "measure:cart": None}
+    assert run(fleet, monitor, timed_page({}), AT + HOUR / 2).timings == nothing
+    # Nobody looked.
     assert run(fleet, monitor, page(2), AT + HOUR).timings is None
     follow(monitor)
     assert run(fleet, monitor, seen, AT + 2 * HOUR).timings is None
@@ -74,7 +77,7 @@ def test_a_timing_is_drawn_from_runs_and_from_what_stays_of_them(
     follow(monitor, timing)
     for minute, us in enumerate((200_000, 300_000, 400_000)):
         run(fleet, monitor, timed_page({timing: us}), AT + minute * timedelta(minutes=1))
-    run(fleet, monitor, page(2), AT + timedelta(minutes=9))
+    run(fleet, monitor, timed_page({}), AT + timedelta(minutes=9))
     roll_up(NOW)
     wanted = Wanted(since=AT - 10 * HOUR, until=NOW, metrics=("lcp_us", timing), max_points=10)
     by_hours = replace(wanted, max_points=400)
@@ -105,7 +108,11 @@ def test_what_a_network_that_kept_no_profile_delayed_is_nobodys(fleet: Fleet, mo
 def test_times_that_no_page_has_are_left_out_and_spoil_no_chart(fleet: Fleet, monitor: Monitor) -> None:
     follow(monitor, "mark:late", "mark:early", "mark:hero")
     seen = timed_page({"mark:late": 2**63, "mark:early": -1, "mark:hero": 2**63 - 1})
-    assert run(fleet, monitor, seen).timings == {"mark:hero": 2**63 - 1}
+    assert run(fleet, monitor, seen).timings == {
+        "mark:late": None,
+        "mark:early": None,
+        "mark:hero": 2**63 - 1,
+    }
 
 
 def test_both_readers_of_a_result_name_its_timings_alike(fleet: Fleet, monitor: Monitor) -> None:

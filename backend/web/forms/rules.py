@@ -9,7 +9,7 @@ from django import forms
 
 from backend.alerts.actions.rules import RuleSettings
 from backend.alerts.message import Severity
-from backend.alerts.metrics import METRICS
+from backend.alerts.metrics import METRICS, metric_of
 from backend.alerts.models import Channel
 from backend.alerts.models.rules import MAX_REASON_CHARS, MAX_RULE_NAME_CHARS
 from backend.alerts.parameters import KINDS, InvalidRuleError
@@ -19,9 +19,6 @@ from workers.diagnosis.catalogue import entry
 from workers.measurement.finding import FindingId
 from workers.measurement.finding import Severity as CauseSeverity
 
-_METRICS = [
-    (metric.name, f"{metric.label} ({metric.unit})" if metric.unit else metric.label) for metric in METRICS.values()
-]
 _REMINDERS = [
     ("", "never"),
     ("900", "every 15 min"),
@@ -70,12 +67,13 @@ _CAUSES = [(id.value, entry(id).title) for id in FindingId]
 class RuleChoices:
     """What the form needs beside the text: the settings now, and the channels and sites there are.
 
-    Without `sites` the rule keeps its place.
+    Without `sites` the rule keeps its place. `user_timings` are those that are followed there.
     """
 
     settings: RuleSettings
     channels: Sequence[Channel]
     sites: Sequence[Site] | None = None
+    user_timings: Sequence[str] = ()
 
 
 class RuleForm(forms.Form):
@@ -89,7 +87,8 @@ class RuleForm(forms.Form):
             self.fields["site"] = forms.ChoiceField(label="Site", required=False, choices=_sites(choices.sites))
         params = {**KINDS[settings.kind].defaults, **settings.params}
         for name, value in params.items():
-            self.fields[f"param_{name}"] = _field(name, value, _LABELS_OF_KIND.get((settings.kind, name)))
+            label = _LABELS_OF_KIND.get((settings.kind, name))
+            self.fields[f"param_{name}"] = _field(name, value, label, choices.user_timings)
         self.fields |= _common(settings, choices.channels)
 
     def settings(self) -> RuleSettings:
@@ -162,16 +161,23 @@ def _sites(sites: Sequence[Site]) -> list[tuple[str, str]]:
     return [("", "all sites"), *((str(site.public_id), site.name) for site in sites)]
 
 
-def _field(name: str, value: object, own_label: str | None) -> forms.Field:
+def _metrics(user_timings: Sequence[str], chosen: object) -> list[tuple[str, str]]:
+    """With what a rule goes by already, though nobody follows it any more."""
+    mine = [chosen] if isinstance(chosen, str) else chosen if isinstance(chosen, list) else []
+    metrics = map(metric_of, dict.fromkeys((*METRICS, *user_timings, *mine)))
+    return [(metric.name, f"{metric.label} ({metric.unit})" if metric.unit else metric.label) for metric in metrics]
+
+
+def _field(name: str, value: object, own_label: str | None, user_timings: Sequence[str]) -> forms.Field:
     """A field for a parameter, by what it holds."""
     label, is_required = own_label or _LABELS.get(name, name), name not in _OPTIONAL
     if name == "tell":
         return forms.ChoiceField(label=label, choices=_TELL, initial=value)
     if name == "metric":
-        return forms.ChoiceField(label=label, choices=_METRICS, initial=value)
+        return forms.ChoiceField(label=label, choices=_metrics(user_timings, value), initial=value)
     if name == "metrics":
         return forms.MultipleChoiceField(
-            label=label, choices=_METRICS, initial=value, widget=forms.CheckboxSelectMultiple
+            label=label, choices=_metrics(user_timings, value), initial=value, widget=forms.CheckboxSelectMultiple
         )
     if name == "min_severity":
         return forms.ChoiceField(label=label, choices=_SEVERITIES, initial=value)

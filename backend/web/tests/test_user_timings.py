@@ -12,7 +12,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 
+from backend.alerts.models import Rule
+from backend.alerts.queries.silent_timings import SilentTiming
 from backend.runs.tests.results import timed_page
+from backend.web.rules_page import silence_of
 from backend.web.tests.monitor_form import change, text_of
 from backend.web.tests.run_pages import ended, site_html
 from backend.web.tests.world import World
@@ -67,3 +70,37 @@ def test_a_name_without_what_it_is_is_refused_where_it_was_written(world: World,
     assert "Write what it is and its name" in refused
     assert 'value="hero"' in refused
     assert world.monitor("page").user_timings == []
+
+
+def test_a_rule_can_go_by_what_is_followed_and_says_where_it_is_not_told(world: World, client: Client) -> None:
+    change(client, world, "page", user_timings_0=TIMING)
+    site = str(world.site.public_id)
+    settings = {
+        "severity": "warning",
+        "delay_min": "0",
+        "site": site,
+        "param_metric": TIMING,
+        "param_limit": "2500",
+        "param_of_last": "5",
+        "param_regions": "1",
+    }
+    client.post(f"{reverse('web:rule_add')}?kind=budget", settings)
+    rule = Rule.objects.get(site=world.site, kind="budget")
+    assert rule.params["metric"] == TIMING
+    told = escape("mark <b>hero & cart</b>")
+    text = text_of(client, "rule", rule.public_id)
+    assert f'<option value="{escape(TIMING)}" selected>{told} (ms)</option>' in text
+    assert f"{told} over 2.50 s; median of the last 5 runs that told it in 1 region" in text
+    assert "Not all that it goes by is told" not in text
+    change(client, world, "page")
+    text = text_of(client, "rule", rule.public_id)
+    assert f"No page that this rule looks at follows {told}: choose it in the settings of a site." in text
+    assert f'<option value="{escape(TIMING)}" selected>' in text
+    assert "a user timing is not told" in text_of(client, "rules")
+
+
+def test_what_is_not_told_is_said_by_site_and_regions() -> None:
+    silent = SilentTiming(timing="mark:hero", site="Shop", regions=("Frankfurt", "Virginia"))
+    assert silence_of([silent]) == [
+        "Shop: none of the last 5 page loads from Frankfurt and Virginia told mark hero.",
+    ]

@@ -19,9 +19,11 @@ from backend.alerts.previewed import kept_of
 from backend.alerts.queries import rules as queries
 from backend.alerts.queries.channels import channels
 from backend.alerts.queries.rules import RuleRow
+from backend.alerts.queries.silent_timings import silent_timings
 from backend.sites.actions import MAX_SITES
 from backend.sites.lists import sites_after
 from backend.sites.models import Site, SiteStatus
+from backend.sites.queries import followed_in
 from backend.sites.queries import site as site_of
 from backend.web import units
 from backend.web.access import MemberRequest, needs
@@ -36,6 +38,7 @@ from backend.web.rules_page import (
     folded_of,
     groups_of,
     in_words,
+    silence_of,
     suggestions_for,
     verdict_of,
     wants_channel,
@@ -51,10 +54,15 @@ def overview(request: MemberRequest) -> HttpResponse:
     chosen = next((one for one in folded if str(one.site) == request.GET.get("site")), None)
     hampered = untold(channels(request.organisation))
     verdict = verdict_of(briefs, hampered)
+    rows = _shown(request, chosen, is_folded=bool(folded))
+    silent = silent_timings(row.rule for row in rows if row.rule.enabled)
     context = {
         "groups": [
-            (group.name, [(row, in_words(row.rule), cell_of(row.kept, now)) for row in group.rows])
-            for group in groups_of(_shown(request, chosen, is_folded=bool(folded)))
+            (
+                group.name,
+                [(row, in_words(row.rule), cell_of(row.kept, now), row.rule.pk in silent) for row in group.rows],
+            )
+            for group in groups_of(rows)
         ],
         "folded": folded,
         "chosen": chosen,
@@ -86,7 +94,12 @@ def add(request: MemberRequest) -> HttpResponse:
     if kind not in KINDS:
         return redirect("web:rules")
     sites = _sites(request)
-    choices = RuleChoices(settings=RuleSettings(kind=kind), channels=_channels(request), sites=sites)
+    choices = RuleChoices(
+        settings=RuleSettings(kind=kind),
+        channels=_channels(request),
+        sites=sites,
+        user_timings=followed_in(request.organisation),
+    )
     form = RuleForm(request.POST if request.method == "POST" else None, choices=choices)
     trial = None
     if request.method == "POST" and form.is_valid():
@@ -125,7 +138,8 @@ def suggest(request: MemberRequest, slug: str) -> HttpResponse:
 def change(request: MemberRequest, rule_id: UUID) -> HttpResponse:
     """One rule and everything of it that can be changed."""
     rule = _rule(request, rule_id)
-    choices = RuleChoices(settings=actions.settings_of(rule), channels=_channels(request))
+    followed = followed_in(request.organisation, rule.site)
+    choices = RuleChoices(settings=actions.settings_of(rule), channels=_channels(request), user_timings=followed)
     form = RuleForm(request.POST if request.method == "POST" else None, choices=choices)
     kept = kept_of(rule) if request.method != "POST" else None
     trial = None if kept is None else sentence(kept.preview, timezone.now())
@@ -139,7 +153,15 @@ def change(request: MemberRequest, rule_id: UUID) -> HttpResponse:
             trial = tried(request.organisation, form.settings(), site=rule.site, monitor=rule.monitor)
         except InvalidRuleError as error:
             form.add_faults(error)
-    context = {"form": form, "rule": rule, "words": in_words(rule), "trial": trial, "section": "alerts", "stamp": stamp}
+    context = {
+        "form": form,
+        "rule": rule,
+        "words": in_words(rule),
+        "silent": silence_of(silent_timings([rule]).get(rule.pk, ())),
+        "trial": trial,
+        "section": "alerts",
+        "stamp": stamp,
+    }
     return render(request, "rules/rule.html", context, status=400 if form.errors else 200)
 
 
