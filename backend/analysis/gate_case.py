@@ -10,7 +10,7 @@ from backend.analysis.gate_bounds import quantile
 from backend.analysis.gate_chance import chance_of
 from backend.analysis.gate_estimate import Estimate, Sides, level_of, shift_of, sides
 from backend.analysis.gate_hours import Already, of_this_hour
-from backend.analysis.gate_metrics import LEAST_CHANGES, OFFSETS, canonical
+from backend.analysis.gate_metrics import least_change_of, offset_of
 from backend.analysis.gate_pairs import difference_of, pairs
 from backend.analysis.gate_types import Comparison, Found, Interval, Plan, RegionChange, Rule, Side, Verdict
 from backend.analysis.students import students
@@ -101,7 +101,7 @@ class Quantiles:
 def case_of(comparison: Comparison, plan: Plan) -> Case:
     """Raises TooLittleError."""
     rule = comparison.rule
-    offset = OFFSETS.get(canonical(rule.metric) or "", 0.0)
+    offset = offset_of(rule.metric)
     if comparison.paired and rule.max_value is None:
         both = pairs(comparison, offset=offset, least=plan.min_fresh)
         return _change(rule, both, difference_of(both), offset)
@@ -121,7 +121,7 @@ def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
     level = float(np.mean([np.median(values) for values in both.history]))
     base = max(round(exp(level) - offset, _DIGITS), 0.0)
     allowed = base * (rule.max_change_pct or 0.0) / 100
-    least = rule.min_change or LEAST_CHANGES.get(canonical(rule.metric) or "", 0.0)
+    least = rule.min_change or least_change_of(rule.metric)
     # From nothing, per cents mean nothing: then as much is allowed as a value counts as at least.
     most = max(allowed, least) or offset
 

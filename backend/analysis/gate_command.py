@@ -7,7 +7,7 @@ from pydantic import Field, TypeAdapter
 
 from backend.analysis.document import DocumentError, read
 from backend.analysis.gate import judge
-from backend.analysis.gate_metrics import OFFSETS, canonical, is_time
+from backend.analysis.gate_metrics import canonical, is_time, offset_of
 from backend.analysis.gate_types import MAX_LOOKS, Comparison, Found, Interval, Judged, Plan, Rule, method
 
 ABOUT = """\
@@ -116,7 +116,7 @@ def _series(
     if not names:
         raise DocumentError(f"{side}.{metric}: is missing, and rules[{place}] needs it")
     found = values[names[0]]
-    if canonical(metric) not in OFFSETS and any(value == 0 for series in found.values() for value in series):
+    if not offset_of(metric) and any(value == 0 for series in found.values() for value in series):
         raise DocumentError(f"{side}.{metric}: a value of 0 cannot be compared in per cent")
     return found
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from backend.analysis.user_timings import is_user_timing
+from backend.analysis.user_timings import is_instant, is_user_timing
 
 # Phases that take no time when something is cached: a step of a microsecond must not look like a doubling.
 _SMALL_PHASE, _DURATION, _COUNT, _SCORE = 1.0, 0.01, 0.5, 0.02
@@ -42,8 +42,25 @@ LEAST_CHANGES: Mapping[str, float] = MappingProxyType(
 )
 
 
+def offset_of(name: str) -> float:
+    """Added to a metric's value before its logarithm is taken; 0 for one that nobody knows. What a page measures from
+    one point to another may take no time at all, as a phase may."""
+    if is_user_timing(name):
+        return _DURATION if is_instant(name) else _SMALL_PHASE
+    return OFFSETS.get(canonical(name) or "", 0.0)
+
+
+def least_change_of(name: str) -> float:
+    """So much counts at least of a change, by whatever name of the metric; 0 for any."""
+    if is_user_timing(name):
+        return 0.0 if is_instant(name) else _SMALL_PHASE
+    return LEAST_CHANGES.get(canonical(name) or "", 0.0)
+
+
 def canonical(name: str) -> str | None:
     """The metric's one name: `ttfb` and `ttfb_ms` are the same. None for what cannot be gated."""
+    if is_user_timing(name):
+        return name
     return next((known for known in (name, f"{name}_ms") if known in OFFSETS), None)
 
 

@@ -3,6 +3,7 @@
 Where addresses are compared, both sides are the gate's own runs, and there is nothing to look up.
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from backend.alerts.metrics import METRICS
 from backend.alerts.queries.earlier import disturbed
 from backend.fleet.models import Region
 from backend.gates.models import BaselineMode, Gate, GateRun, RunState
+from backend.gates.samples import with_timings
 from backend.runs.sql import COMPARABLE, fetch
 from backend.sites.models import Monitor
 from backend.sites.queries import deploys_between, versions_alike
@@ -26,7 +28,7 @@ VERSION = "config_version"
 # Beside the metrics, so that a failure can name the phase that grew.
 COLUMNS = (*dict.fromkeys(metric.column for metric in METRICS.values()), "send_us")
 _SAMPLES = f"""
-SELECT place.region_id, run.scheduled_for, {", ".join(f"run.{column}" for column in COLUMNS)}
+SELECT place.region_id, run.scheduled_for, {", ".join(f"run.{column}" for column in COLUMNS)}, run.timings
 FROM unnest(%(regions)s::bigint[]) AS place (region_id), LATERAL (
     SELECT * FROM runs_run WHERE runs_run.monitor_id = %(monitor)s AND runs_run.region_id = place.region_id
         AND scheduled_for >= %(since)s AND scheduled_for < %(until)s AND outcome = 'measured' AND trigger = 'schedule'
@@ -108,8 +110,10 @@ def _measured(
         "most": MAX_SAMPLES,
     }
     samples: dict[str, list[Mapping[str, float | None]]] = defaultdict(list)
-    for region, at, *values in fetch(_SAMPLES, parameters):
-        samples[regions[region]].append({AT: at.timestamp(), **dict(zip(COLUMNS, values, strict=True))})
+    for region, at, *values, timings in fetch(_SAMPLES, parameters):
+        run = {AT: at.timestamp(), **dict(zip(COLUMNS, values, strict=True))}
+        # JSON comes as its text.
+        samples[regions[region]].append(with_timings(run, timings and json.loads(timings)))
     return samples
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from backend.gates.baseline import COLUMNS, CONTENDED, VERSION
 from backend.gates.models import Gate, GateRun, RunState
 from backend.gates.rounds import Subject, Tally
+from backend.gates.samples import with_timings
 from backend.runs.models import Outcome, Run
 from backend.runs.queries import requested_runs
 from workers.diagnosis.catalogue.failures import why_missed
@@ -58,7 +59,7 @@ def _settle(run: GateRun, ended: Run | None, *, is_alive: bool) -> bool:
     elif ended.outcome == Outcome.MEASURED:
         run.state = RunState.MEASURED
         beside = {CONTENDED: float(bool(ended.contended)), VERSION: ended.config_version}
-        run.values = {column: getattr(ended, column) for column in COLUMNS} | beside
+        run.values = with_timings({column: getattr(ended, column) for column in COLUMNS} | beside, ended.timings)
     elif ended.outcome == Outcome.FAILED:
         run.state = RunState.NOTHING if ended.failure_blame == Blame.MONITOR else RunState.FAILED
         run.reason = (ended.failure_detail or "It failed.")[:1_000]

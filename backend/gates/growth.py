@@ -8,22 +8,24 @@ import numpy as np
 from backend.alerts.growth import BEFORE_FIRST_BYTE, left_us
 from backend.analysis.attribution import ranks_differ
 from backend.analysis.noise import Floats
+from backend.analysis.user_timings import is_instant, is_user_timing
+from backend.gates.samples import Sample, name_of
 
-Sample = Mapping[str, float | None]
 Samples = Mapping[str, Sequence[Sample]]
 
 _TO_FIRST_BYTE = tuple(column.removesuffix("_us") for column in BEFORE_FIRST_BYTE)
+_AFTER = "after first byte"
 # A metric and the phases that it is made of; what is left over has a name of its own.
 _PARTS = {
     "ttfb_ms": (_TO_FIRST_BYTE, "other"),
     "total_ms": ((*_TO_FIRST_BYTE, "download"), "other"),
-    "fcp_ms": (_TO_FIRST_BYTE, "after first byte"),
-    "lcp_ms": (_TO_FIRST_BYTE, "after first byte"),
-    "load_ms": (_TO_FIRST_BYTE, "after first byte"),
-    "fully_loaded_ms": (_TO_FIRST_BYTE, "after first byte"),
-    "start_render_ms": (_TO_FIRST_BYTE, "after first byte"),
-    "speed_index": (_TO_FIRST_BYTE, "after first byte"),
-    "visually_complete_ms": (_TO_FIRST_BYTE, "after first byte"),
+    "fcp_ms": (_TO_FIRST_BYTE, _AFTER),
+    "lcp_ms": (_TO_FIRST_BYTE, _AFTER),
+    "load_ms": (_TO_FIRST_BYTE, _AFTER),
+    "fully_loaded_ms": (_TO_FIRST_BYTE, _AFTER),
+    "start_render_ms": (_TO_FIRST_BYTE, _AFTER),
+    "speed_index": (_TO_FIRST_BYTE, _AFTER),
+    "visually_complete_ms": (_TO_FIRST_BYTE, _AFTER),
 }
 # Less is no cause of anything.
 _LEAST_US = 1_000
@@ -35,11 +37,11 @@ def growth(metric: str, before: Samples, after: Samples, *, is_probe: bool = Fal
 
     Of medians by region, averaged over regions that both sides have. Parts of medians need not add up.
     """
-    if metric not in _PARTS:
+    if (parts := _parts_of(metric)) is None:
         return []
-    phases, rest = _PARTS[metric]
+    phases, rest = parts
     rest = "redirects" if is_probe else rest
-    whole = metric.removesuffix("_ms") + "_us"
+    whole = name_of(metric)
     regions = [region for region in after if after[region] and before.get(region)]
     sides = {
         name: [
@@ -51,6 +53,13 @@ def growth(metric: str, before: Samples, after: Samples, *, is_probe: bool = Fal
     changes = {name: _change(pairs) for name, pairs in sides.items() if ranks_differ(pairs)}
     grown = sorted(((change, name) for name, change in changes.items() if change >= _LEAST_US), reverse=True)
     return [{"phase": name, "ms": round(change / 1_000, 1)} for change, name in grown]
+
+
+def _parts_of(metric: str) -> tuple[Sequence[str], str] | None:
+    """A page's own instant is delayed by whatever delays the page; a duration may begin anywhere."""
+    if is_user_timing(metric):
+        return (_TO_FIRST_BYTE, _AFTER) if is_instant(metric) else None
+    return _PARTS.get(metric)
 
 
 def _change(pairs: Sequence[tuple[Floats, Floats]]) -> float:

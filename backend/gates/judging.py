@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from backend.alerts.metrics import METRICS
+from backend.alerts.metrics import metric_of
 from backend.analysis.gate import judge
 from backend.analysis.gate_types import Comparison, Hours, Judged, Plan, Rule, Verdict, overall
 from backend.analysis.settings import DAY_S, HOUR_S
@@ -14,6 +14,7 @@ from backend.gates.documents import found_document
 from backend.gates.growth import Samples, growth
 from backend.gates.models import COUNTING, BaselineMode, Gate, GateRule, GateRun, Level, RunState, Side
 from backend.gates.rounds import rounds_of
+from backend.gates.samples import Sample, name_of, says
 from workers.measurement.messages import Kind
 
 # Two sides of a dozen runs each are small, and all there is.
@@ -41,19 +42,22 @@ def judge_gate(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun], b
     comparisons = [_comparison(rule, before, after, hours[rule.pk], paired=is_paired) for rule in rules]
     plan = _plan(gate)
     judged_rules = zip(rules, comparisons, judge(comparisons, plan).rules, strict=True)
-    found = [_believed(one, comparison, plan, _busy(rule, before, after)) for rule, comparison, one in judged_rules]
+    found = [
+        _explained(rule, _believed(one, comparison, plan, _busy(rule, before, after)), after)
+        for rule, comparison, one in judged_rules
+    ]
     for rule, judged in zip(rules, found, strict=True):
         _put(rule, judged, _grown(rule, judged, _at_this_hour(before, at), after))
     return overall([(judged.verdict, judged.rule.decides) for judged in found])
 
 
 # By monitor and region, in the order they were made; None is one that failed.
-Runs = Mapping[int, Mapping[str, Sequence[Mapping[str, float | None] | None]]]
+Runs = Mapping[int, Mapping[str, Sequence[Sample | None]]]
 
 
 def _made(gate: Gate, runs: Sequence[GateRun], side: Side) -> Runs:
     """The gate's own runs of a side that count."""
-    found: dict[int, dict[str, list[Mapping[str, float | None] | None]]] = defaultdict(lambda: defaultdict(list))
+    found: dict[int, dict[str, list[Sample | None]]] = defaultdict(lambda: defaultdict(list))
     for run in sorted(runs, key=lambda run: run.place):
         if run.side != side or run.discarded or run.region.code in gate.given_up:
             continue
@@ -88,11 +92,21 @@ def _believed(judged: Judged, comparison: Comparison, plan: Plan, busy: Collecti
     return judged if without.verdict is Verdict.FAIL else judged.left_open(_BUSY)
 
 
+def _explained(rule: GateRule, judged: Judged, after: Runs) -> Judged:
+    """Says of runs that are as good as failed which of them were measured all the same."""
+    name = name_of(rule.metric)
+    runs = [run for runs in _of(rule, after).values() for run in runs if run is not None and run.get(name) is None]
+    if judged.verdict is not Verdict.ERROR or not runs:
+        return judged
+    were = "1 run was" if len(runs) == 1 else f"{len(runs):,} runs were"
+    return replace(judged, reason=f"{judged.reason} {were} measured and told no {metric_of(rule.metric).label}.")
+
+
 def _busy(rule: GateRule, before: Runs, after: Runs) -> set[str]:
     """Regions of which other work disturbed half of the runs, and did not before as well; only times mind that."""
-    if not METRICS[rule.metric].is_time:
+    if not metric_of(rule.metric).is_time:
         return set()
-    earlier, fresh = (side.get(rule.monitor_id, {}) for side in (before, after))
+    earlier, fresh = _of(rule, before), _of(rule, after)
     return {
         region
         for region, runs in fresh.items()
@@ -100,15 +114,15 @@ def _busy(rule: GateRule, before: Runs, after: Runs) -> set[str]:
     }
 
 
-def _contended_share(runs: Sequence[Mapping[str, float | None] | None]) -> float:
+def _contended_share(runs: Sequence[Sample | None]) -> float:
     shares = [run.get(CONTENDED) or 0.0 for run in runs if run is not None]
     return fmean(shares) if shares else 0.0
 
 
 def _hours(rule: GateRule, baseline: Baseline, at: float | None) -> Hours | None:
     """None where nobody knows when the runs of history were made."""
-    history = baseline.by_monitor.get(rule.monitor_id, {})
-    times = {region: [made for run in runs if (made := run.get(AT))] for region, runs in history.items()}
+    history = _of(rule, baseline.by_monitor)
+    times = {region: [made for run in runs if run and (made := run.get(AT))] for region, runs in history.items()}
     is_known = all(len(times[region]) == len(runs) for region, runs in history.items())
     if at is None or not is_known:
         return None
@@ -122,13 +136,19 @@ def _middle_of(runs: Sequence[GateRun]) -> float | None:
 
 def _values(rule: GateRule, side: Runs) -> Values:
     """A run that was measured, but not this metric of it, is as good as one that failed."""
-    column, scale = METRICS[rule.metric].column, METRICS[rule.metric].scale
+    name, scale = name_of(rule.metric), metric_of(rule.metric).scale
 
-    def value_of(run: Mapping[str, float | None] | None) -> float | None:
-        value = run.get(column) if run is not None else None
+    def value_of(run: Sample | None) -> float | None:
+        value = run.get(name) if run is not None else None
         return None if value is None else value * scale
 
-    return {region: [value_of(run) for run in runs] for region, runs in side.get(rule.monitor_id, {}).items()}
+    return {region: [value_of(run) for run in runs] for region, runs in _of(rule, side).items()}
+
+
+def _of(rule: GateRule, side: Runs) -> Mapping[str, Sequence[Sample | None]]:
+    """The runs of a rule's monitor, by region, as far as they say anything of its metric."""
+    regions = side.get(rule.monitor_id, {})
+    return {region: [run for run in runs if says(run, rule.metric)] for region, runs in regions.items()}
 
 
 def _plan(gate: Gate) -> Plan:
@@ -156,14 +176,14 @@ def _at_this_hour(before: Runs, at: float | None) -> Runs:
     }
 
 
-def _beside(runs: Sequence[Mapping[str, float | None] | None], at: float) -> list[Mapping[str, float | None]]:
+def _beside(runs: Sequence[Sample | None], at: float) -> list[Sample]:
     known = [(run, made) for run in runs if run and (made := run.get(AT))]
     chosen = [run for run, made in known if abs((made - at + DAY_S / 2) % DAY_S - DAY_S / 2) <= _SAME_HOUR_S]
     return chosen if len(chosen) >= MIN_EARLIER else []
 
 
 def _measured(rule: GateRule, side: Runs) -> Samples:
-    return {region: [run for run in runs if run is not None] for region, runs in side.get(rule.monitor_id, {}).items()}
+    return {region: [run for run in runs if run is not None] for region, runs in _of(rule, side).items()}
 
 
 def _put(rule: GateRule, judged: Judged, grown: list[dict[str, object]]) -> None:

@@ -11,6 +11,7 @@ from backend.accounts.models import Organisation, User
 from backend.analysis.gate_types import Verdict as Found
 from backend.encryption import EncryptedJSONField
 from backend.fleet.models import Region
+from backend.sites.followed import MAX_TIMING_CHARS
 from backend.sites.models import Deploy, Monitor, Site
 
 MAX_TEXT_CHARS = 1_000
@@ -174,7 +175,7 @@ class GateRule(models.Model):
     gate = models.ForeignKey(Gate, on_delete=models.CASCADE, related_name="rules")
     position = models.PositiveSmallIntegerField()
     monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="+")
-    metric = models.CharField(max_length=20)
+    metric = models.CharField(max_length=MAX_TIMING_CHARS)
     max_change_pct = models.FloatField(null=True)
     min_change = models.FloatField(default=0.0)
     max_value = models.FloatField(null=True)

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from backend.alerts.metrics import measured_by
 from backend.analysis.gate_metrics import OFFSETS, canonical
+from backend.analysis.user_timings import is_user_timing
 from backend.faults import InvalidError
 from backend.gates.addresses import Address, faults_of
 from backend.gates.models import BaselineMode, Level, OnInconclusive, Phase
@@ -24,6 +25,7 @@ SAMPLES_RANGE = (10, 10_000)
 CONFIDENCE_RANGE = (0.8, 0.999)
 # A page in five regions for 50 rounds is 250; more would keep browsers busy for hours.
 MAX_RUNS = 1_000
+_GATED = f"{', '.join(OFFSETS)}, and the user timings that a page follows, such as mark:hero-painted"
 # Where a monitor is not named, pages are asked only for what a raw probe does not see.
 _KINDS = ("probe", "page")
 
@@ -128,11 +130,12 @@ def comparisons(question: Question, monitors: Sequence[Monitor]) -> list[Compari
 
 def _chosen(metric: str, wanted: Sequence[str], monitors: Sequence[Monitor]) -> list[Monitor]:
     """Raises LookupError with a sentence."""
-    able = [monitor for monitor in monitors if monitor.kind in _KINDS and measured_by(metric, monitor.kind)]
+    able = [one for one in monitors if one.kind in _KINDS and measured_by(metric, one.kind, one.user_timings)]
+    verb = "follows" if is_user_timing(metric) else "measures"
     if not wanted:
         first = sorted(able, key=lambda monitor: (_KINDS.index(monitor.kind), monitor.pk))[:1]
         if not first:
-            raise LookupError(f"No monitor of this site measures {metric}.")
+            raise LookupError(f"No monitor of this site {verb} {metric}.")
         return first
     named = [monitor for monitor in monitors if {str(monitor.public_id), monitor.kind} & set(wanted)]
     known = {str(monitor.public_id) for monitor in monitors} | {monitor.kind for monitor in monitors}
@@ -141,7 +144,7 @@ def _chosen(metric: str, wanted: Sequence[str], monitors: Sequence[Monitor]) -> 
         raise LookupError(f"This site has no monitor {unknown[0][:40]!r}.")
     chosen = [monitor for monitor in named if monitor in able]
     if not chosen:
-        raise LookupError(f"None of these monitors measures {metric}.")
+        raise LookupError(f"None of these monitors {verb} {metric}.")
     return chosen
 
 
@@ -168,7 +171,7 @@ def _faults(question: Question) -> Iterator[tuple[str, str]]:
 def _rule_faults(rule: AskedRule) -> Iterator[tuple[str, str]]:
     metric = canonical(rule.metric)
     if metric is None:
-        yield "metric", f"{rule.metric[:40]!r} cannot be gated; choose from {', '.join(OFFSETS)}."
+        yield "metric", f"{rule.metric[:40]!r} cannot be gated; choose from {_GATED}."
     if (rule.max_change_pct is None) == (rule.max_value is None):
         yield "max_change_pct", "A rule needs one limit: max_change_pct, or a greatest value."
     elif metric == "cls" and rule.max_change_pct is not None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from backend.alerts.metrics import METRICS, written
+from backend.alerts.metrics import metric_of, written
 from backend.gates.documents import Bounds
 from backend.gates.models import Level, Phase, RunState, Verdict
 from backend.gates.queries import GateView, RuleView
@@ -42,7 +42,7 @@ def _release(view: GateView) -> str:
 
 def _row(view: RuleView) -> str:
     rule, found = view.rule, view.found
-    name = f"{METRICS[rule.metric].label} ({rule.monitor.kind})"
+    name = f"{metric_of(rule.metric).label} ({rule.monitor.kind})"
     verdict = _MARKS.get(Verdict(rule.verdict), "") if rule.verdict else "not judged"
     if rule.level == Level.WARN:
         verdict += " (warns only)"
@@ -63,7 +63,7 @@ def _regions(rules: Iterable[RuleView]) -> Iterable[str]:
     for view in rules:
         if view.found is not None and view.found.regions and view.rule.verdict != Verdict.PASS:
             parts = ", ".join(f"{part.region} {signed(part.pct.value)} %" for part in view.found.regions)
-            yield f"{METRICS[view.rule.metric].label} by region: {parts}."
+            yield f"{metric_of(view.rule.metric).label} by region: {parts}."
             yield ""
 
 

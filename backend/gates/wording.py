@@ -3,8 +3,8 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from backend.alerts.metrics import METRICS, digits_apart, written
-from backend.analysis.gate_metrics import LEAST_CHANGES
+from backend.alerts.metrics import digits_apart, metric_of, written
+from backend.analysis.gate_metrics import least_change_of
 from backend.gates.documents import RuleFound
 from backend.gates.models import Gate, GateRule, Level, Phase, Verdict
 
@@ -34,7 +34,7 @@ def limit_sentence(rule: GateRule) -> str:
 
 def _least_change(rule: GateRule) -> float:
     """From which change on one counts, in the metric's unit; 0: from any."""
-    return rule.min_change or LEAST_CHANGES.get(rule.metric, 0.0)
+    return rule.min_change or least_change_of(rule.metric)
 
 
 def _asked(metric: str, value: float) -> str:
@@ -44,7 +44,7 @@ def _asked(metric: str, value: float) -> str:
 
 def rule_sentence(rule: GateRule, found: RuleFound | None, *, is_open: bool = False) -> str:
     """What a rule came to; `is_open` while its gate is under way."""
-    name = METRICS[rule.metric].label
+    name = metric_of(rule.metric).label
     if found is None and not rule.reason:
         return f"{name} is not judged yet." if is_open else f"{name} was not judged."
     if found is None:
@@ -58,7 +58,7 @@ def rule_sentence(rule: GateRule, found: RuleFound | None, *, is_open: bool = Fa
     sentence = f"{name} {change}, limit {limit_sentence(rule)}."
     if rule.verdict == Verdict.FAIL and _is_within(found):
         # Whoever reads a change below the limit takes it for allowed.
-        how = "slower" if METRICS[rule.metric].is_time else "more"
+        how = "slower" if metric_of(rule.metric).is_time else "more"
         sentence += f" It is surely {how}, by at least half of the limit."
     if grown := grown_sentence(found):
         sentence += f" {grown}"
@@ -81,7 +81,7 @@ def _level_sentence(rule: GateRule, found: RuleFound) -> str:
     digits = digits_apart(rule.metric, found.value.value, rule.max_value)
     numbers = (found.value.value, found.value.low, found.value.high, rule.max_value)
     value, low, high, limit = (written(rule.metric, number, digits=digits) for number in numbers)
-    return f"{METRICS[rule.metric].label} {value} ({low} to {high}), limit {limit}."
+    return f"{metric_of(rule.metric).label} {value} ({low} to {high}), limit {limit}."
 
 
 def grown_sentence(found: RuleFound) -> str:
@@ -143,9 +143,9 @@ def _why(reasons: Counter[str]) -> str:
 
 def _short(rules: Iterable[tuple[GateRule, RuleFound | None]]) -> str:
     return ", ".join(
-        f"{METRICS[rule.metric].label} {signed(found.pct.value)} %"
+        f"{metric_of(rule.metric).label} {signed(found.pct.value)} %"
         if found.pct is not None
-        else f"{METRICS[rule.metric].label} {written(rule.metric, found.value.value)}"
+        else f"{metric_of(rule.metric).label} {written(rule.metric, found.value.value)}"
         for rule, found in rules
         if found is not None
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from backend.alerts.metrics import METRICS, written
+from backend.alerts.metrics import metric_of, written
 from backend.gates.documents import Bounds, RuleFound
 from backend.gates.models import Gate, GateRule, GateRun, Level, OnInconclusive, Phase, RunState, Status, Verdict
 from backend.gates.queries import GateLine, GateView, RuleView
@@ -132,7 +132,7 @@ def _failure_of(view: GateView) -> str:
     if failed and all(one.rule.max_value is not None for one in failed):
         return "The release is over its limit" if len(failed) == 1 else "The release is over its limits"
     changed = [one.rule.metric for one in failed if one.rule.max_value is None]
-    how = "slower" if any(METRICS[metric].is_time for metric in changed) else "heavier"
+    how = "slower" if any(metric_of(metric).is_time for metric in changed) else "heavier"
     # Nothing was made slower that is not there yet.
     return f"The release is {how} than its baseline" if view.addresses else f"The release made it {how}"
 
@@ -168,7 +168,7 @@ def rule_row(view: RuleView, names: Mapping[str, str]) -> RuleRow:
     rule, found = view.rule, view.found
     pct = found.pct if found else None
     return RuleRow(
-        name=METRICS[rule.metric].label,
+        name=metric_of(rule.metric).label,
         monitor=view.monitor.get_kind_display(),
         limit=limit_sentence(rule),
         warns=rule.level == Level.WARN,

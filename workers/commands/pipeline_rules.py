@@ -7,7 +7,9 @@ from typing import Any
 from workers.commands import UsageError
 
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
-_RULE = re.compile(rf"([a-z_]{{1,40}})\s*<=?\s*(\+?){_NUMBER}\s*(%|[a-zA-Z]*)(?:\s*,\s*{_NUMBER}\s*([a-zA-Z]*))?")
+# What a page measures itself has a name of the page's own.
+_METRIC = r"([a-z_]{1,40}|(?:mark|measure|element):.{0,99}\S)"
+_RULE = re.compile(rf"{_METRIC}\s*<=?\s*(\+?){_NUMBER}\s*(%|[a-zA-Z]*)(?:\s*,\s*{_NUMBER}\s*([a-zA-Z]*))?")
 # What units are worth; without one a value is in the metric's own.
 _TIMES = {"": 1.0, "ms": 1.0, "s": 1_000.0}
 _SIZES = {"": 1.0, "b": 1.0, "kb": 1_000.0, "mb": 1_000_000.0}
@@ -35,7 +37,7 @@ def parse_rule(text: str, *, level: str) -> dict[str, Any]:
 
 def written_rule(rule: Mapping[str, Any]) -> str:
     """A rule of the API's answer as people write it."""
-    metric = rule["metric"].removesuffix("_ms")
+    metric = rule["metric"] if ":" in rule["metric"] else rule["metric"].removesuffix("_ms")
     unit = "" if metric in _OTHERS else "ms"
     if rule["max_value"] is not None:
         return f"{metric}<={rule['max_value']:.12g}{unit}"

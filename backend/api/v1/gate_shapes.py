@@ -3,7 +3,7 @@
 from datetime import datetime
 from uuid import UUID
 
-from backend.alerts.metrics import METRICS
+from backend.alerts.metrics import metric_of
 from backend.analysis.gate_types import method
 from backend.api.v1.deploys import Deploy, deploy_shape
 from backend.api.v1.shapes import Out
@@ -290,7 +290,7 @@ def _rounded(value: float | None) -> float | None:
 
 
 def _ms(metric: str, value: float | None) -> float | None:
-    return round(value, 3) if value is not None and METRICS[metric].is_time else None
+    return round(value, 3) if value is not None and metric_of(metric).is_time else None
 
 
 def _ci(bounds: Bounds) -> list[float]:

@@ -39,6 +39,7 @@ from backend.gates.questions import (
     Question,
     Runs,
 )
+from backend.sites.followed import MAX_TIMING_CHARS
 
 router = Router(tags=["Gates"])
 
@@ -54,14 +55,16 @@ _UNITS = {"m": timedelta(minutes=1), "h": timedelta(hours=1), "d": timedelta(day
 
 
 class NewGateRule(In):
-    """A limit for a metric (`ttfb` or `ttfb_ms`): how much it may change, or its greatest value.
+    """A limit for a metric (`ttfb` or `ttfb_ms`): how much it may change, or its greatest value. A user timing that the
+    page follows is one too, such as `mark:hero-painted`.
 
     `min_change_ms` belongs to `max_change_pct` and is the least change that counts: where none is given, 10 of
-    blocking, 1 of DNS, TCP, TLS and download, any of the rest. For metrics that are no time there are `min_change` and
-    `max_value`, in the metric's own unit, and only these. A rule of level `warn` is told and changes no verdict.
+    blocking, 1 of DNS, TCP, TLS, download and of a page's own measures, any of the rest. For metrics that are no time
+    there are `min_change` and `max_value`, in the metric's own unit, and only these. A rule of level `warn` is told and
+    changes no verdict.
     """
 
-    metric: Annotated[str, StringConstraints(min_length=1, max_length=40)]
+    metric: Annotated[str, StringConstraints(min_length=1, max_length=MAX_TIMING_CHARS)]
     max_change_pct: Annotated[float, Field(gt=0, le=1_000, allow_inf_nan=False)] | None = None
     min_change_ms: Number | None = None
     min_change: Number | None = None

@@ -19,6 +19,8 @@ from workers.commands.pipeline_rules import parse_rule, written_rule
         ("bytes<=1.5MB", {"metric": "bytes", "max_value": 1_500_000}),
         ("bytes<=+10%,20kB", {"metric": "bytes", "max_change_pct": 10, "min_change": 20_000}),
         ("cls<=0.1", {"metric": "cls", "max_value": 0.1}),
+        ("mark:hero painted <= +10%, 5ms", {"metric": "mark:hero painted", "max_change_pct": 10, "min_change_ms": 5}),
+        ("measure:a<b <2s", {"metric": "measure:a<b", "max_value_ms": 2000}),
     ],
 )
 def test_rules_are_read_as_they_are_written(text: str, rule: dict[str, object]) -> None:
@@ -26,7 +28,19 @@ def test_rules_are_read_as_they_are_written(text: str, rule: dict[str, object]) 
 
 
 @pytest.mark.parametrize(
-    "text", ["", "ttfb", "ttfb<=", "ttfb<=+10", "ttfb>=10%", "ttfb<=10ms,5ms", "ttfb<=10MB", "ttfb<=-5%", "cls<=1s"]
+    "text",
+    [
+        "",
+        "ttfb",
+        "ttfb<=",
+        "ttfb<=+10",
+        "ttfb>=10%",
+        "ttfb<=10ms,5ms",
+        "ttfb<=10MB",
+        "ttfb<=-5%",
+        "cls<=1s",
+        "mark:<=10%",
+    ],
 )
 def test_what_is_no_rule_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
@@ -51,12 +65,21 @@ def test_a_value_has_a_unit_of_its_own_metric_or_none(text: str, told: str) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["ttfb<=+10%", "tls<=+7.5%,5ms", "lcp<=2500ms", "bytes<=1500000", "bytes<=+10%,20000", "cls<=0.1"]
+    "text",
+    [
+        "ttfb<=+10%",
+        "tls<=+7.5%,5ms",
+        "lcp<=2500ms",
+        "bytes<=1500000",
+        "bytes<=+10%,20000",
+        "cls<=0.1",
+        "mark:it_ms<=5ms",
+    ],
 )
 def test_a_rule_of_an_answer_is_written_as_it_is_read(text: str) -> None:
     asked = parse_rule(text, level="fail")
     answered = {
-        "metric": asked["metric"] if asked["metric"] in ("bytes", "cls") else f"{asked['metric']}_ms",
+        "metric": asked["metric"] if asked["metric"] in ("bytes", "cls", "mark:it_ms") else f"{asked['metric']}_ms",
         "limit_pct": asked.get("max_change_pct"),
         "max_value": asked.get("max_value_ms", asked.get("max_value")),
         "min_change": asked.get("min_change_ms", asked.get("min_change", 0.0)),
