@@ -103,10 +103,12 @@ def _explained(rule: GateRule, judged: Judged, after: Runs) -> Judged:
 
 
 def _busy(rule: GateRule, before: Runs, after: Runs) -> set[str]:
-    """Regions of which other work disturbed half of the runs, and did not before as well; only times mind that."""
+    """Regions of which other work disturbed half of the runs, and did not disturb as well what these are compared with;
+    only times mind that. A greatest value is compared with nothing."""
     if not metric_of(rule.metric).is_time:
         return set()
-    earlier, fresh = _of(rule, before), _of(rule, after)
+    earlier = _of(rule, before) if rule.max_value is None else {}
+    fresh = _of(rule, after)
     return {
         region
         for region, runs in fresh.items()

@@ -76,6 +76,14 @@ def test_pages_that_are_slower_than_they_were_on_machines_as_busy_fail(world: Wo
     assert after.verdict == "fail"
 
 
+def test_a_greatest_value_asks_not_how_busy_machines_were_before(world: World) -> None:
+    """It compares with nothing: what was as disturbed before makes these loads no slower than they are alone."""
+    before = world.play(world.ask(LCP, phase="before"), answering(loaded(slower=1.0, contended=True)))
+    compare, limit = Baseline(mode="gate", gate=before.public_id), AskedRule(metric="lcp", max_value=1_200)
+    after = world.play(world.ask(limit, baseline=compare), answering(loaded(slower=2.0, contended=True)))
+    assert after.verdict == "inconclusive"
+
+
 @pytest.mark.parametrize(("elsewhere", "verdict"), [(1.0, "inconclusive"), (1.5, "fail")])
 def test_one_region_with_a_busy_machine_fails_no_release_that_the_others_find_no_slower(
     world: World, elsewhere: float, verdict: str
