@@ -1,8 +1,9 @@
 """Which channels an incident is for, and which have heard of it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from backend.alerts.holding import SPARED
 from backend.alerts.message import BAD, OVER
@@ -36,6 +37,10 @@ def who_knows(incident: Incident) -> list[Channel]:
 def who_hears(incident: Incident) -> set[int]:
     """The keys of the channels that ever heard something bad of it, are about to, or hear of nothing that is over or
     acknowledged by then."""
-    bad = Delivery.objects.filter(notice__about=incident.public_id, notice__message__event__in=BAD)
-    heard = bad.filter(~Q(state=DeliveryState.DROPPED) | Q(answer__in=SPARED))
-    return set(heard.values_list("channel", flat=True))
+    return set(bad_news_heard([incident.public_id]).values_list("channel", flat=True))
+
+
+def bad_news_heard(incidents: Collection[UUID]) -> QuerySet[Delivery]:
+    """The bad news of incidents that channels heard in that sense."""
+    bad = Delivery.objects.filter(notice__about__in=incidents, notice__message__event__in=BAD)
+    return bad.filter(~Q(state=DeliveryState.DROPPED) | Q(answer__in=SPARED))

@@ -11,7 +11,7 @@ from django.utils import timezone
 from backend.accounts.models import Organisation
 from backend.alerts.blind_agents import blindnesses_told
 from backend.alerts.finding_hindsight import findings
-from backend.alerts.hindsight import Past, Tried, Turn, certificates, silences, silent_regions, slower_cdns, turn_of
+from backend.alerts.hindsight import Past, Tried, Turn, certificates, silences, silent_regions, slower_cdns
 from backend.alerts.incidents import JOIN
 from backend.alerts.judgement.findings import told_by
 from backend.alerts.judgement.monitors import MonitorJudge, RuleSpec, Subject, applies
@@ -21,6 +21,7 @@ from backend.alerts.parameters import checked, finding_limit
 from backend.alerts.previewed import Preview
 from backend.alerts.reading import SAMPLE_SQL, sample_of
 from backend.alerts.recurring import is_on_time, rhythm
+from backend.alerts.said_hindsight import turns_told
 from backend.analysis.events import AlertClass
 from backend.analysis.replay import replay
 from backend.analysis.settings import settings_for
@@ -126,8 +127,7 @@ def _of_cdn(organisation: Organisation, site: Site | None, past: Past) -> Previe
 
 def _of_runs(spec: RuleSpec, past: Past) -> Tried:
     samples = _samples(past)
-    turns = [turn for monitor in past.monitors for turn in _turns(spec, monitor, samples[monitor.pk], past)]
-    return Tried(turns=turns, runs=sum(len(mine) for mine in samples.values()))
+    return Tried(turns=list(_turns(spec, samples, past)), runs=sum(len(mine) for mine in samples.values()))
 
 
 def _monitors(
@@ -170,16 +170,16 @@ def _samples(past: Past) -> dict[int, list[Sample]]:
     }
 
 
-def _turns(spec: RuleSpec, monitor: Monitor, samples: Sequence[Sample], past: Past) -> Iterator[Turn]:
+def _turns(spec: RuleSpec, samples: Mapping[int, Sequence[Sample]], past: Past) -> Iterator[Turn]:
     if spec.kind == "regression":
-        yield from _changes_of_speed(spec, monitor, samples, past)
+        for monitor in past.monitors:
+            yield from _changes_of_speed(spec, monitor, samples[monitor.pk], past)
         return
-    judge = MonitorJudge([spec], _subject(monitor), {})
-    for sample in samples:
-        for heard in judge.observe(sample):
-            turn = turn_of(heard, monitor)
-            if turn is not None:
-                yield turn
+    heard = {}
+    for monitor in past.monitors:
+        judge = MonitorJudge([spec], _subject(monitor), {})
+        heard[monitor] = [one for sample in samples[monitor.pk] for one in judge.observe(sample)]
+    yield from turns_told(spec, heard, past)
 
 
 def _changes_of_speed(spec: RuleSpec, monitor: Monitor, samples: Sequence[Sample], past: Past) -> Iterator[Turn]:

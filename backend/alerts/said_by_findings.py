@@ -8,14 +8,14 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from backend.alerts.audiences import channels_of, who_hears
 from backend.alerts.models import Cause, Incident, Member
 from backend.alerts.said_by_outages import causes_of_failed
 
 # Two deep probes know that a certificate is mended before the monitor's own slots do.
-_AFTER = timedelta(minutes=5)
+AFTER = timedelta(minutes=5)
 
 
 def is_said(incident: Incident, members: Sequence[Member], *, now: datetime) -> bool:
@@ -36,13 +36,16 @@ def _says(finding: Member, member: Member, causes: frozenset[str]) -> bool:
 
 
 def _refusals(incident: Incident, now: datetime) -> list[Member]:
-    """What rules about findings told of the site, or was over a moment ago, for which deep probes themselves were
-    refused: what they got past shuts nobody out."""
-    holds = Q(ended_at=None) | Q(ended_at__gt=now - _AFTER, ended_at__lt=now + _AFTER)
-    told = Member.objects.filter(holds, incident__site=incident.site_id, incident__cause=Cause.FINDING)
-    findings = list(told.select_related("incident").order_by("pk"))
-    refused = causes_of_failed(_runs(findings))
-    return [one for one in findings if one.facts.get("finding") in refused.get(one.after_run, ())]
+    """What rules about findings told of the site, or was over a moment ago."""
+    holds = Q(ended_at=None) | Q(ended_at__gt=now - AFTER, ended_at__lt=now + AFTER)
+    return refused(Member.objects.filter(holds, incident__site=incident.site_id))
+
+
+def refused(members: QuerySet[Member]) -> list[Member]:
+    """The findings among them for which deep probes themselves were refused: what they got past shuts nobody out."""
+    findings = list(members.filter(incident__cause=Cause.FINDING).select_related("incident").order_by("pk"))
+    causes = causes_of_failed(_runs(findings))
+    return [one for one in findings if one.facts.get("finding") in causes.get(one.after_run, ())]
 
 
 def _runs(members: Iterable[Member]) -> list[UUID]:

@@ -4,6 +4,7 @@ import pytest
 
 from backend.alerts.judgement.findings import DeepLook, Found
 from backend.alerts.models import Channel, ChannelKind, Delivery, Incident, IncidentEvent, Rule
+from backend.alerts.preview import preview
 from backend.alerts.said_by_outages import Outage
 from backend.alerts.tests.test_expired_certificates import EXPIRED, REFUSED, RULES, causes, deep, minutes
 from backend.alerts.tests.world import World, make_world, titles, told
@@ -11,6 +12,11 @@ from backend.alerts.tests.world import World, make_world, titles, told
 pytestmark = pytest.mark.django_db
 MISMATCH = "tls.cert_name_mismatch"
 WRONG_HOST = {"failure_stage": "tls", "failure_kind": "certificate_wrong_host", "failure_detail": "It is of another."}
+
+
+def would_have_told(world: World) -> int | None:
+    organisation = world.fleet.organisation
+    return preview(organisation, kind="availability", params={}, site=world.fleet.site, now=world.now).alerts
 
 
 @pytest.fixture
@@ -33,6 +39,7 @@ def test_an_outage_whose_cause_was_told_is_told_no_second_time_nor_is_its_end(wo
     assert not Incident.objects.filter(resolved_at=None).exists()
     silent = IncidentEvent.objects.filter(incident__cause="availability", kind="opened")
     assert [event.silenced for event in silent] == ["finding"]
+    assert would_have_told(world) == 0
 
 
 def test_the_outage_may_outlast_the_finding_for_as_long_as_it_takes_to_be_sure_of_its_end(world: World) -> None:
@@ -46,15 +53,19 @@ def test_the_outage_may_outlast_the_finding_for_as_long_as_it_takes_to_be_sure_o
 def test_a_site_that_stays_down_once_its_certificate_is_mended_is_told_then(world: World) -> None:
     minutes(world, 3, "x", **WRONG_HOST)
     deep(world, 2, ".")
-    minutes(world, 7, "x", **REFUSED)
+    minutes(world, 4, "x", **REFUSED)
+    assert would_have_told(world) == 0
+    minutes(world, 2, "x", **REFUSED)
     assert told() == ["opened", "recovered", "opened"]
     assert titles()[-1].startswith("Shop is down")
+    assert would_have_told(world) == 1
 
 
 def test_an_outage_of_another_kind_is_told_beside_the_finding(world: World) -> None:
     minutes(world, 3, "x", **REFUSED)
     assert told() == ["opened", "opened"]
     assert titles()[-1].startswith("Shop is down")
+    assert would_have_told(world) == 1
 
 
 def test_an_outage_of_the_same_kind_with_another_cause_is_told_beside_the_finding(world: World) -> None:
@@ -69,6 +80,7 @@ def test_who_did_not_hear_of_the_finding_hears_of_the_outage(world: World) -> No
     Rule.objects.get(kind="availability").channels.set([on_call])
     minutes(world, 3, "x", **WRONG_HOST)
     assert list(Delivery.objects.order_by("pk").values_list("channel__name", flat=True)) == ["Ops", "On call"]
+    assert would_have_told(world) == 1
 
 
 def test_a_site_that_is_down_where_the_finding_was_not_seen_is_told() -> None:
@@ -78,6 +90,7 @@ def test_a_site_that_is_down_where_the_finding_was_not_seen_is_told() -> None:
     minutes(world, 3, "x", **WRONG_HOST)
     assert told() == ["opened", "opened"]
     assert titles()[-1].startswith("Shop is down: ")
+    assert would_have_told(world) == 1
 
 
 @pytest.mark.parametrize(("before_min", "is_told"), [(4, True), (6, False)])
