@@ -7,7 +7,7 @@ BEFORE = {"dns_us": 5_000, "connect_us": 20_000, "tls_us": 30_000, "send_us": 10
 
 
 def sides(
-    **changes: float,
+    **changes: float | None,
 ) -> tuple[dict[str, list[dict[str, float | None]]], dict[str, list[dict[str, float | None]]]]:
     before: dict[str, float | None] = {**BEFORE, "ttfb_us": 155_100.0, "lcp_us": 800_000.0}
     after = before | changes
@@ -24,6 +24,21 @@ def test_what_grew_after_the_first_byte_is_no_phase_of_the_connection() -> None:
     assert growth("lcp_ms", before, after) == [{"phase": "after first byte", "ms": 200.0}]
 
 
+def test_a_redirect_before_the_first_byte_of_a_page_is_nothing_after_it() -> None:
+    before, after = sides(ttfb_us=355_100, lcp_us=1_000_000)
+    assert growth("lcp_ms", before, after) == [{"phase": "other", "ms": 200.0}]
+
+
+def test_a_page_whose_paint_was_not_seen_says_nothing_of_what_comes_after_the_first_byte() -> None:
+    before, after = sides(wait_us=140_000, ttfb_us=195_100, lcp_us=None)
+    assert growth("lcp_ms", before, after) == [{"phase": "wait", "ms": 40.0}]
+
+
+def test_what_shrank_and_what_grew_by_next_to_nothing_are_not_named() -> None:
+    before, after = sides(wait_us=140_000, tls_us=20_000, connect_us=20_900, ttfb_us=186_000)
+    assert growth("ttfb_ms", before, after) == [{"phase": "wait", "ms": 40.0}]
+
+
 def test_a_phase_that_did_not_happen_before_took_no_time() -> None:
     before, after = sides(dns_us=5_000)
     for samples in before.values():
@@ -32,9 +47,11 @@ def test_a_phase_that_did_not_happen_before_took_no_time() -> None:
 
 
 def test_regions_that_only_one_side_has_say_nothing() -> None:
-    before, after = sides(wait_us=140_000)
+    before, after = sides(wait_us=140_000, ttfb_us=195_100)
     assert growth("ttfb_ms", {"eu": before["eu"]}, {"us": after["us"]}) == []
     assert growth("ttfb_ms", before, {"eu": []}) == []
+    known, seen = {"eu": before["eu"], "us": before["us"] * 3}, {"eu": [], "us": after["us"] * 3}
+    assert growth("ttfb_ms", known, seen) == [{"phase": "wait", "ms": 40.0}]
 
 
 def test_what_has_no_parts_has_none_that_grew() -> None:

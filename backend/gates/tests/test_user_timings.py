@@ -83,8 +83,8 @@ def test_what_no_page_follows_cannot_be_gated(world: World) -> None:
 
 def test_what_delays_the_page_delays_its_marks_and_not_its_measures() -> None:
     early = {"dns_us": 1_000.0, "connect_us": 9_000.0, "tls_us": 10_000.0, "send_us": 0.0, "wait_us": 50_000.0}
-    sample = {**early, HERO: 300_000.0, CART: 90_000.0}
-    later = {**early, "wait_us": 90_000.0, HERO: 360_000.0, CART: 150_000.0}
+    sample = {**early, "ttfb_us": 70_000.0, HERO: 300_000.0, CART: 90_000.0}
+    later = {**early, "wait_us": 90_000.0, "ttfb_us": 110_000.0, HERO: 360_000.0, CART: 150_000.0}
     before, after = ({region: [run] * 3 for region in ("eu", "us")} for run in (sample, later))
     assert growth(HERO, before, after) == [{"phase": "wait", "ms": 40.0}, {"phase": "after first byte", "ms": 20.0}]
     assert growth(CART, before, after) == []
