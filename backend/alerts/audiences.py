@@ -6,8 +6,9 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from backend.alerts.holding import SPARED
-from backend.alerts.message import BAD, OVER
+from backend.alerts.message import BAD, OVER, Severity
 from backend.alerts.models import Channel, Delivery, DeliveryState, Incident, Member, Notice
+from backend.alerts.models.channels import HELD
 
 
 def channels_of(incident: Incident, members: Sequence[Member]) -> list[Channel]:
@@ -34,13 +35,20 @@ def who_knows(incident: Incident) -> list[Channel]:
     return list(Channel.objects.filter(pk__in=[pk for pk, event in last.items() if event not in OVER]))
 
 
-def who_hears(incident: Incident) -> set[int]:
+def who_hears(incident: Incident, *, severity: str) -> set[int]:
     """The keys of the channels that ever heard something bad of it, are about to, or hear of nothing that is over or
-    acknowledged by then."""
-    return set(bad_news_heard([incident.public_id]).values_list("channel", flat=True))
+    acknowledged by then. Where hours hold what is milder until morning, whoever hears of this severity at any time has
+    not heard.
+    """
+    heard = bad_news_heard([incident.public_id])
+    if severity == Severity.CRITICAL:
+        by_day = HELD & Q(channel__hours__critical_at_any_time=True) & ~Q(notice__message__severity=severity)
+        heard = heard.exclude(pk__in=heard.filter(by_day))
+    return set(heard.values_list("channel", flat=True))
 
 
 def bad_news_heard(incidents: Collection[UUID]) -> QuerySet[Delivery]:
-    """The bad news of incidents that channels heard in that sense."""
+    """The bad news of incidents that channels ever heard, are about to, or hear of nothing that is over or acknowledged
+    by then."""
     bad = Delivery.objects.filter(notice__about__in=incidents, notice__message__event__in=BAD)
     return bad.filter(~Q(state=DeliveryState.DROPPED) | Q(answer__in=SPARED))

@@ -65,7 +65,7 @@ def _is_down(relied_on: Collection[int], incident: Incident, members: Sequence[M
     while ahead:
         down = Member.objects.filter(holds, kind=RuleKind.AVAILABILITY, incident__site__in=ahead)
         outages = [one.incident for one in down.select_related("incident") if _covers(one, members)]
-        if any(_is_known(outage, channels, now) for outage in outages):
+        if any(_is_known(outage, channels, incident.severity, now) for outage in outages):
             return True
         asked |= ahead
         ahead = _relied_on({outage.site_id for outage in outages if outage.site_id is not None}) - asked
@@ -78,9 +78,11 @@ def _covers(outage: Member, members: Sequence[Member]) -> bool:
     return outage.state == State.FAILING or (bool(where) and where <= set(outage.regions))
 
 
-def _is_known(outage: Incident, channels: set[int], now: datetime) -> bool:
-    """By these channels, at once where it is owed to them as well, or by whoever muted it or planned it."""
+def _is_known(outage: Incident, channels: set[int], severity: str, now: datetime) -> bool:
+    """By these channels, in time for what is so severe, at once where it is owed to them as well, or by whoever muted
+    it or planned it.
+    """
     if silence_of(outage, now) is not None:
         return True
     owed = channels_of(outage, going_on(outage)) if outage.owed and outage.is_open else []
-    return channels <= who_hears(outage) | {channel.pk for channel in owed}
+    return channels <= who_hears(outage, severity=severity) | {channel.pk for channel in owed}

@@ -27,7 +27,8 @@ def is_said(incident: Incident, members: Sequence[Member], *, now: datetime) -> 
     if any(member.after_run not in causes for member in members):
         return False
     channels = {channel.pk for channel in channels_of(incident, members) if channel.enabled}
-    findings = [one for one in _refusals(incident, now) if channels <= who_hears(one.incident)]
+    refusals = _refusals(incident, now)
+    findings = [one for one in refusals if channels <= who_hears(one.incident, severity=incident.severity)]
     return all(any(_says(one, member, causes[member.after_run]) for one in findings) for member in members)
 
 

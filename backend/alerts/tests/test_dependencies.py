@@ -21,6 +21,7 @@ from backend.alerts.models import (
     Silence,
 )
 from backend.alerts.stories import going_on
+from backend.alerts.tests.night import BY_DAY
 from backend.alerts.tests.test_blind_agents import many_sites
 from backend.alerts.tests.world import MINUTE, World, make_rule, put_run, titles, told
 from backend.sites.models import Site
@@ -67,6 +68,17 @@ def test_of_three_sites_that_are_down_the_one_that_the_others_rely_on_is_told(wo
     assert titles()[0].startswith("Gateway is down")
     assert Incident.objects.count() == 3
     assert silences() == {Silence.DEPENDENCY}
+
+
+def test_who_is_told_at_night_is_told_where_the_milder_outage_behind_it_is_held_until_morning(world: World) -> None:
+    Rule.objects.filter(site=world.monitors[0].site, kind="availability").update(severity="warning")
+    Channel.objects.update(hours=BY_DAY.to_json())
+    minutes(world, ".../.../... xxx/.../... xxx/.../... xxx/.../...")
+    morning = world.now + timedelta(hours=8)
+    Delivery.objects.update(next_try_at=morning, held_until=morning)
+    minutes(world, "xxx/xxx/xxx xxx/xxx/xxx xxx/xxx/xxx xxx/xxx/xxx xxx/xxx/xxx")
+
+    assert sorted(names_told()) == ["Blog", "Gateway", "Shop"]
 
 
 def test_its_message_names_who_relies_on_it(world: World) -> None:

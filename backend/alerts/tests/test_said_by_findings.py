@@ -1,15 +1,19 @@
 """Certificates that shut visitors out may be found by deep probes first: the outage that follows is no second alert."""
 
+from datetime import timedelta
+
 import pytest
 
 from backend.alerts.judgement.findings import DeepLook, Found
 from backend.alerts.models import Channel, ChannelKind, Delivery, Incident, IncidentEvent, Rule
 from backend.alerts.preview import preview
 from backend.alerts.said_by_outages import Outage
+from backend.alerts.tests.night import BY_DAY
 from backend.alerts.tests.test_expired_certificates import EXPIRED, REFUSED, RULES, causes, deep, minutes
 from backend.alerts.tests.world import World, make_world, titles, told
 
 pytestmark = pytest.mark.django_db
+HOUR = timedelta(hours=1)
 MISMATCH = "tls.cert_name_mismatch"
 WRONG_HOST = {"failure_stage": "tls", "failure_kind": "certificate_wrong_host", "failure_detail": "It is of another."}
 
@@ -81,6 +85,22 @@ def test_who_did_not_hear_of_the_finding_hears_of_the_outage(world: World) -> No
     minutes(world, 3, "x", **WRONG_HOST)
     assert list(Delivery.objects.order_by("pk").values_list("channel__name", flat=True)) == ["Ops", "On call"]
     assert would_have_told(world) == 1
+
+
+@pytest.mark.parametrize(("at_any_time", "expected"), [(True, ["opened", "opened"]), (False, ["opened"])])
+def test_an_outage_that_may_be_told_at_night_is_told_where_the_milder_finding_is_held_until_morning(
+    at_any_time: bool, expected: list[str]
+) -> None:
+    world = make_world("fra", rules=RULES)
+    Rule.objects.filter(kind="finding").update(severity="warning")
+    hours = {**BY_DAY.to_json(), "critical_at_any_time": at_any_time}
+    Channel.objects.update(hours=hours)
+    minutes(world, 2, ".")
+    deep(world, 2, "x", MISMATCH, **WRONG_HOST)
+    morning = world.now + 8 * HOUR
+    Delivery.objects.update(next_try_at=morning, held_until=morning)
+    minutes(world, 3, "x", **WRONG_HOST)
+    assert told() == expected
 
 
 def test_a_site_that_is_down_where_the_finding_was_not_seen_is_told() -> None:
