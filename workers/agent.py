@@ -31,6 +31,7 @@ from workers.measurement.messages import Kind
 from workers.measurement.routes import Lane, queue_name
 from workers.page_turns import PageTurns, pages_at_once, usual_folder
 from workers.pulse import About, Pulse
+from workers.room import Room, take_on_where
 from workers.run import Clock, Instruments, Loader, Prober
 from workers.service import Service
 from workers.skew import ServiceTime, skew_in
@@ -147,6 +148,7 @@ def _measure(post: _Post, config: AgentConfig, bell: Bell, held: Path, turns: Pa
             witness=None if config.private_targets else witness_in(config.spool_dir),
         )
         app = make_app(config)
+        take_on_where(Room(spool.fault))
         records = Ledger(held / str(os.getpid()), done=spool.run_ids())
         clock = Clock(now=ServiceTime(skew_in(config.spool_dir)))
         station = Station(

@@ -8,7 +8,7 @@ finds out only by asking that the broker was away, would load no other.
 from kombu.transport import redis, virtual
 
 
-class _Held(redis.QoS):
+class Held(redis.QoS):
     """What a process holds."""
 
     def ack(self, delivery_tag: str) -> None:
@@ -22,4 +22,4 @@ class _Held(redis.QoS):
 
 def let_go() -> None:
     """Makes kombu do so in this process."""
-    redis.Channel.QoS = _Held
+    redis.Channel.QoS = Held

@@ -175,6 +175,7 @@ class Agent:
             "FIRSTBYTE_TEST_HEARTBEAT_INTERVAL_S": "2",
             "FIRSTBYTE_TEST_HURRIED_WAIT_S": "600",
             "FIRSTBYTE_TEST_LONGEST_WAIT_S": "600",
+            "FIRSTBYTE_TEST_LOOK_S": "5",
         }
         with open(self.directory / "log", "ab") as log:
             self.process = subprocess.Popen(

@@ -288,7 +288,7 @@ def test_a_region_that_misses_again_and_again_is_left_out(world: World) -> None:
 
     gate = world.play(world.ask(), never_in_eu)  # type: ignore[arg-type]  # a float or an outcome
     assert gate.verdict == "pass"
-    why = "“The region had more work than its agents could do in time”"
+    why = "“The region had more work than its agents could do in time, or their disks keep no more results”"
     assert gate.warnings == [f"eu is left out: its runs are missed again and again: {why}."]
     assert "eu is left out" not in gate.summary
 

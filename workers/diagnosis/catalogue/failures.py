@@ -130,8 +130,9 @@ _MISSED: dict[MissedReason, tuple[str, str]] = {
         "Start an agent of this region: the page of regions says when each was last heard of.",
     ),
     MissedReason.QUEUE_FULL: (
-        "The region had more work than its agents could do in time.",
-        "Where it happens again, start another agent in this region, or measure less often from it.",
+        "The region had more work than its agents could do in time, or their disks keep no more results.",
+        "The page of regions says whose disk is full. Where none is and it happens again, start another agent in this"
+        " region, or measure less often from it.",
     ),
     MissedReason.AGENT_LOST: (
         "The agent that held this run disappeared, twice.",
