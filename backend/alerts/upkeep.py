@@ -21,7 +21,7 @@ from backend.alerts.states import RANK, State
 from backend.alerts.stories import going_on, last_of
 from backend.alerts.telling import newcomers, next_reminder, tell_if_loud, was_told_as_bad
 from backend.alerts.turns import Apart
-from backend.runs.models import Outcome, Run
+from backend.runs.models import ELSEWHERE, Outcome, Run
 
 log = logging.getLogger(__name__)
 
@@ -156,7 +156,7 @@ def _was_measured(incident: Incident, now: datetime) -> bool:
         return True
     monitors = list(incident.site.monitors.values_list("pk", flat=True))
     since_then = Run.objects.filter(monitor_id__in=monitors, scheduled_for__gt=now - incident.every)
-    return since_then.filter(outcome=Outcome.MEASURED).exists()
+    return since_then.filter(outcome=Outcome.MEASURED).exclude(trigger__in=ELSEWHERE).exists()
 
 
 def _tell_that_it_stays(incident: Incident, now: datetime) -> int:

@@ -8,9 +8,10 @@ from backend.alerts.actions.incidents import resolve
 from backend.alerts.flapping import flip
 from backend.alerts.models import Incident, Maintenance, Notice, Resolution
 from backend.alerts.recurring import is_on_time, rhythm
-from backend.alerts.tests.world import World, make_world, titles, told
+from backend.alerts.tests.world import World, make_world, put_run, titles, told
 from backend.alerts.upkeep import settle_flapping
 from backend.cast import Member
+from backend.runs.models import ELSEWHERE
 from backend.runs.partitions import ensure_partitions
 
 pytestmark = pytest.mark.django_db
@@ -99,6 +100,15 @@ def test_what_nobody_measured_any_more_is_not_said_to_have_recovered() -> None:
     world = recurring(6)
     settle_flapping(world.now + 3 * HOUR)
     assert (told()[-1], newest().resolution) == ("resolved", Resolution.UNMEASURED)
+
+
+def test_what_was_measured_elsewhere_says_nothing_of_whether_it_recovered() -> None:
+    world = recurring(3)
+    later = world.now + 3 * HOUR
+    for minutes, trigger in enumerate(ELSEWHERE, start=1):
+        put_run(world.monitor, world.regions[0], later - timedelta(minutes=minutes), ".", trigger=trigger)
+    settle_flapping(later)
+    assert newest().resolution == Resolution.UNMEASURED
 
 
 def test_what_stays_away_once_goes_on_by_the_same_clock() -> None:
