@@ -41,6 +41,8 @@ def test_any_name_that_a_page_can_tell_can_be_followed(timings: list[str]) -> No
     [
         (["hero-painted"], "Write what it is and its name"),
         (["mark:"], "Write what it is and its name"),
+        (["mark: a"], "must not begin or end with a space"),
+        (["mark:a "], "must not begin or end with a space"),
         (["mark:a\nb"], "must be one line"),
         (["mark:a\u202eb"], "must be one line"),
         (["mark:a\0"], "must be one line"),

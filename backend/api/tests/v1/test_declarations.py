@@ -30,6 +30,7 @@ NEW: Document = {
     "probe": {"interval_s": 300, "regions": ["eu"], "headers": [{"name": "X-Key", "value": "s3cret"}]},
     "page": {
         "paused": True,
+        "user_timings": ["mark:hero-painted", "measure:a:b"],
         "device": {"name": "phone", "width": 412, "height": 823, "scale": 1.75, "mobile": True},
         "cookies": [{"name": "session", "value": "s3cret"}],
         "login": {"user": "me", "password": "s3cret"},
