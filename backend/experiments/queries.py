@@ -1,6 +1,7 @@
 """What is read about experiments. Every question starts from the organisation and takes a fixed number of
 statements."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -96,3 +97,9 @@ def experiment_of(run: Run) -> ExperimentRun | None:
         return None
     asked = ExperimentRun.objects.filter(run_id=run.first_run_id or run.run_id, experiment__monitor=run.monitor_id)
     return asked.select_related("experiment").first()
+
+
+def left_out_of(run: Run) -> Sequence[str]:
+    """The hosts that a page was loaded without: none of an ordinary load. As many statements as `experiment_of`."""
+    made_for = experiment_of(run)
+    return made_for.experiment.hosts if made_for is not None and made_for.side == Side.WITHOUT else ()

@@ -1,5 +1,6 @@
 """What can lie side by side: a run, or an import. No I/O."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
@@ -13,6 +14,7 @@ from backend.sites.models import Monitor, Site
 from backend.web import import_page, times
 from backend.web.waterfall.side_by_side import Side
 from backend.web.waterfall.text import printable
+from workers.diagnosis.without.words import some_of
 from workers.measurement.messages import Measurement
 
 _NAME_CHARS = 60
@@ -69,10 +71,11 @@ class Compared:
         return Side(name=f"{letter}: {self.title}", measurement=self.measurement, film_url=self.film_url)
 
 
-def of_run(detail: RunDetail, film_url: str = "") -> Compared:
-    """A run; `film_url` is where its film is."""
+def of_run(detail: RunDetail, film_url: str = "", without: Sequence[str] = ()) -> Compared:
+    """A run; `film_url` is where its film is, `without` which hosts its page was loaded without."""
     run, site = detail.run, detail.site
     origin = f"from {printable(detail.region.name, _NAME_CHARS)}"
+    origin += f" without {some_of(without)}" if without else ""
     return Compared(
         source=run,
         choice=choice_of_run(run, detail.region, site),

@@ -108,6 +108,16 @@ def test_a_load_of_an_experiment_is_marked_as_what_it_is(browser: Client, world:
     assert reverse("web:experiment", args=[experiment.public_id]) in html
 
 
+def test_two_loads_side_by_side_are_told_apart_by_what_was_left_out(browser: Client, world: World) -> None:
+    experiment = world.play(world.start(), sooner)
+    usual, without = (experiment.runs.get(pair=2, side=side).ended_run_id for side in (Side.WITH, Side.WITHOUT))
+    html = browser.get(reverse("web:compare"), {"a": str(usual), "b": str(without)}).content.decode()
+    lead = html.partition('<p class="lead wrap-any">')[2].partition("</p>")[0]
+    usual_words, without_words = lead.split(", B is ")
+    assert f"from Eu without {HOST}" in without_words
+    assert "without" not in usual_words
+
+
 def test_the_list_says_of_each_what_was_found(browser: Client, world: World) -> None:
     world.play(world.start(), sooner)
     world.play(world.start(), lambda run: loaded(reached=True))

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 
 from backend.accounts.permissions import Permission
 from backend.alerts.queries.earlier import Earlier, earlier_runs
+from backend.experiments.queries import left_out_of
 from backend.runs.models import Outcome, Run, Upload
 from backend.runs.queries import recent_runs, run_detail, upload_detail, uploads_beside
 from backend.sites.models import Monitor, MonitorKind, Site
@@ -146,7 +147,7 @@ def _named(request: MemberRequest, name: str, film_of: Callable[[Run], str] = fi
     run = run_detail(request.organisation, public_id)
     if run is None:
         raise Http404
-    return of_run(run, film_of(run.run))
+    return of_run(run, film_of(run.run), left_out_of(run.run))
 
 
 def _page_monitor(site: Site | None) -> Monitor | None:
