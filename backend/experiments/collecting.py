@@ -1,6 +1,6 @@
 """What came of the loads that an experiment asked for."""
 
-from backend.experiments.loads import kept
+from backend.experiments.loads import kept, storable
 from backend.experiments.models import MAX_TEXT_CHARS, Experiment, ExperimentRun, LoadState, Side
 from backend.runs.failed import failure_of
 from backend.runs.models import Outcome, Run
@@ -26,7 +26,7 @@ def collect(experiment: Experiment) -> list[ExperimentRun]:
         changed = [run for run in waiting if run.run_id in ended or run.run_id not in under_way]
         for run in changed:
             _settle(experiment, run, ended.get(run.run_id))
-            run.reason = run.reason[:MAX_TEXT_CHARS]
+            run.reason = storable(run.reason[:MAX_TEXT_CHARS])
         ExperimentRun.objects.bulk_update(changed, _FIELDS)
     return runs
 

@@ -18,17 +18,23 @@ _ADAPTER = TypeAdapter(Load)
 _NOTHING = Load()
 
 
-def kept(load: Load) -> dict[str, Any]:
+def kept(load: Load) -> Any:
     """The load as JSON. What causes cost is a list there: JSON has no keys of two parts."""
     if load.sample is None:
-        plain: dict[str, Any] = _ADAPTER.dump_python(load, mode="json")
-        return plain
+        return storable(_ADAPTER.dump_python(load, mode="json"))
     estimates = [[str(id), host, us] for (id, host), us in load.sample.estimates_us.items()]
-    document: dict[str, Any] = _ADAPTER.dump_python(
-        replace(load, sample=replace(load.sample, estimates_us={})), mode="json"
-    )
+    document = _ADAPTER.dump_python(replace(load, sample=replace(load.sample, estimates_us={})), mode="json")
     document["sample"]["estimates_us"] = estimates
-    return document
+    return storable(document)
+
+
+def storable(value: Any) -> Any:
+    """Texts, and JSON of them, without NUL, of which PostgreSQL stores none: agents of ours send none, others may."""
+    if isinstance(value, str):
+        return value.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    if isinstance(value, dict):
+        return {name: storable(one) for name, one in value.items()}
+    return [storable(one) for one in value] if isinstance(value, list) else value
 
 
 def load_in(document: dict[str, Any]) -> Load:

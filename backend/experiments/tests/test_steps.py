@@ -19,7 +19,8 @@ from backend.runs.tests.factories import give_up
 from backend.sites.keeping import settings_of
 from backend.sites.models import Monitor
 from workers.diagnosis.without.samples import LeftOut
-from workers.measurement.messages import Measured, Outcome, PageMeasurement
+from workers.measurement.messages import Failed, Measured, Outcome, PageMeasurement
+from workers.measurement.page_view import ConsoleLevel, ConsoleMessage
 
 pytestmark = pytest.mark.django_db
 
@@ -274,5 +275,20 @@ def test_a_disturbed_first_load_tells_all_the_same_that_the_host_is_asked(world:
         assert isinstance(page, PageMeasurement)
         busy = replace(page, vitals=replace(page.vitals, contention_us=900_000))
         return seen if run.pair else Measured(measurement=busy)
+
+    assert world.play(world.start(), answer).verdict == "sooner"
+
+
+def test_what_an_agent_says_with_characters_that_no_database_keeps_spoils_no_step(world: World) -> None:
+    def answer(run: ExperimentRun) -> Outcome:
+        seen = sooner(run)
+        assert isinstance(seen, Measured)
+        page = seen.measurement
+        assert isinstance(page, PageMeasurement)
+        if (run.pair, run.side) == (1, Side.WITH):
+            return Failed(failure=replace(OURS.failure, detail="no\0"))
+        said = ConsoleMessage(level=ConsoleLevel.ERROR, text="lib\0 is not defined", at_us=None)
+        vitals = replace(page.vitals, lcp_element="h1#a\0b")
+        return Measured(measurement=replace(page, console=(said,), vitals=vitals))
 
     assert world.play(world.start(), answer).verdict == "sooner"
