@@ -9,6 +9,9 @@ from pydantic import TypeAdapter, ValidationError
 from workers.measurement.page_options import PLAIN, HostMapping, PageOptions
 from workers.measurement.target import EVERY_PORT, TargetError, parse_target
 
+# What no page can ask for (RFC 6761, 6.4).
+_NOBODY = "nobody.invalid"
+
 _ADAPTER = TypeAdapter(PageOptions)
 _PLAIN: dict[str, Any] = _ADAPTER.dump_python(PLAIN, mode="json")
 
@@ -58,12 +61,16 @@ def mapped(options: PageOptions, mapping: HostMapping) -> PageOptions:
 
 
 def once_without(options: PageOptions, hosts: Sequence[str]) -> PageOptions:
-    """The options for a single first view without those hosts, which may be none, wherever they were before."""
+    """The options for a single first view without those hosts, which may be none, wherever they were before.
+
+    Where none are it is made without a host that nobody has: both kinds of loads then come from browsers of their own,
+    which agents start alike. The ordinary one is warm on each agent, and the first load of a new one is later.
+    """
     return replace(
         options,
         host_map=tuple(one for one in options.host_map if one.host not in hosts),
         black_holes=tuple(host for host in options.black_holes if host not in hosts),
-        without=tuple(hosts),
+        without=tuple(hosts) or (_NOBODY,),
         loads=1,
         repeat=None,
     )

@@ -1,7 +1,7 @@
 """One place in the pool: a thread with its event loop, in which a browser lives.
 
 The browser is started at the first run, kept warm between runs, and closed with its driver when nobody has come for a
-while. Runs that ask for a browser that was started otherwise get a second one beside it; only one works at a time.
+while. Runs that ask for a browser that was started otherwise get one of their own beside it; only one works at a time.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ TellFault = Callable[[str | None], None]
 _CLOSE_S = 30.0
 # What Playwright writes into a future when its driver ends, and never reads: all calls in flight fail for it, and ours.
 _DRIVER_ENDED = "Connection closed while reading from the driver"
-# The ordinary one and the last that was started otherwise.
-_MOST_BROWSERS = 2
+# The ordinary one and the last two that were started otherwise: an experiment takes turns between two.
+_MOST_BROWSERS = 3
 
 
 def tell_nobody(_fault: str | None) -> None:
