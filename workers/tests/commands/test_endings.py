@@ -153,8 +153,9 @@ def temporary() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("words", [[], ["--repeat-view"]])
+@pytest.mark.parametrize(
+    ("words", "number"), [([], signal.SIGINT), ([], signal.SIGTERM), (["--repeat-view"], signal.SIGHUP)]
+)
 def test_who_ends_a_page_load_is_left_no_browser_and_no_file(
     words: list[str], number: signal.Signals, temporary: Path
 ) -> None:
