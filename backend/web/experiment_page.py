@@ -8,28 +8,12 @@ from backend.experiments.loads import load_of_run
 from backend.experiments.models import Experiment, ExperimentRun, ExperimentStatus, LoadState, Side
 from backend.experiments.queries import ExperimentView, PairView
 from backend.web import units
+from backend.web.standing import Headline, Pill
 from workers.diagnosis.catalogue import entry
 from workers.diagnosis.without.cost import Cost
 from workers.diagnosis.without.samples import LeftOut, Metric
 from workers.diagnosis.without.verdict import DIFFERENT, Verdict
 from workers.diagnosis.without.words import TITLES, size_of, some_of, told
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pill:
-    level: str
-    mark: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
-    """The verdict sentence at the top of a page."""
-
-    level: str
-    mark: str
-    title: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,27 +10,11 @@ from backend.gates.queries import GateLine, GateView, RuleView
 from backend.gates.wording import grown_sentence, limit_sentence, signed, undecided_sentence
 from backend.web import units
 from backend.web.phrases import number_of
+from backend.web.standing import Headline, Pill
 from workers.diagnosis.units import lasting
 
 # The drawing's own units; the style sheet gives it its size.
 WIDTH, _PAD = 320, 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pill:
-    level: str
-    mark: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headline:
-    """The verdict sentence at the top of a page."""
-
-    level: str
-    mark: str
-    title: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,6 +12,7 @@ from backend.alerts.queries.incidents import IncidentRow
 from backend.alerts.states import WORDS, State
 from backend.alerts.wording import joined, length
 from backend.web import units
+from backend.web.standing import Pill
 from backend.web.times import as_read
 from backend.web.verdict import Level, Verdict
 from backend.web.waterfall.text import printable
@@ -27,15 +28,6 @@ _WORDS: dict[str, tuple[str, str, str]] = {
     "flapping": ("warn", "◐", "Flapping"),
     "muted": ("quiet", "\N{EN DASH}", "Muted"),
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pill:
-    """A word and a shape, never colour alone."""
-
-    level: str
-    mark: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
