@@ -10,8 +10,8 @@ from pathlib import Path
 from deploy.local import rights
 
 FOLDER = "workers/tests/netlab"
-# Tests that compute, and wait for nobody: they have the processors while the lab waits for packets.
-ARITHMETIC = ("workers/tests/measurement", "workers/tests/diagnosis", "backend/analysis")
+# Tests that compute, or ask a database, and time nothing: they have the processors while the lab waits for packets.
+BESIDE = ("workers/tests/measurement", "workers/tests/diagnosis", "backend/analysis", "backend/api")
 NO_TESTS = 5
 CANNOT_RUN = f"""\
 The test lab ({FOLDER}) CANNOT RUN here, and with it what says whether measurements and findings are right.

@@ -1,6 +1,6 @@
 """`./dev test`: every test on throw-away servers, then one line that says how it went.
 
-Beside the lab's tests, which mostly wait for packets, goes what computes: the checks, and the tests of arithmetic.
+Beside the lab's tests, which mostly wait for packets, goes what computes: the checks, and tests that time nothing.
 """
 
 import os
@@ -57,10 +57,10 @@ def _run_all(places: Places, arguments: Sequence[str]) -> dict[str, bool]:
 
 
 def _run_whole(pytest: Sequence[str], places: Places, workshop: Path, env: Mapping[str, str]) -> dict[str, bool]:
-    others = [f"--ignore={folder}" for folder in (netlab.FOLDER, *netlab.ARITHMETIC)]
+    others = [f"--ignore={folder}" for folder in (netlab.FOLDER, *netlab.BESIDE)]
     beside = {
         "checks": aside((sys.executable, "-m", "deploy.local.checks", str(workshop)), env=os.environ, cwd=places.code),
-        "arithmetic": aside([*pytest, *netlab.ARITHMETIC], env=env, cwd=workshop),
+        "beside": aside([*pytest, *netlab.BESIDE], env=env, cwd=workshop),
     }
     codes = _stream({"tests": Job(command=[*pytest, *others], env=env, cwd=workshop)})
     codes |= _stream_lab([*pytest, *_IN_LAB, netlab.FOLDER], workshop, env, beside)

@@ -80,13 +80,13 @@ def test_in_the_whole_suite_what_computes_goes_on_beside_the_lab(
 
     def stream(jobs: Mapping[str, Job]) -> dict[str, int | None]:
         said.append(jobs)
-        return {name: {"tests": 5, "arithmetic": 0, "checks": 1, "lab": 0}[name] for name in jobs}
+        return {name: {"tests": 5, "beside": 0, "checks": 1, "lab": 0}[name] for name in jobs}
 
     monkeypatch.setattr(suite, "_stream", stream)
     monkeypatch.setattr(netlab, "way", lambda: ((), lambda: None))
     results = suite._run_whole(["pytest"], Places(code=tmp_path), tmp_path, {})
-    assert results == {"tests": False, "arithmetic": True, "checks": False, "lab": True}
-    assert [sorted(jobs) for jobs in said] == [["tests"], ["arithmetic", "checks", "lab"]]
+    assert results == {"tests": False, "beside": True, "checks": False, "lab": True}
+    assert [sorted(jobs) for jobs in said] == [["tests"], ["beside", "checks", "lab"]]
 
 
 def test_no_test_of_the_whole_suite_is_left_out_or_run_twice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -100,5 +100,5 @@ def test_no_test_of_the_whole_suite_is_left_out_or_run_twice(monkeypatch: pytest
     monkeypatch.setattr(netlab, "way", lambda: ((), lambda: None))
     suite._run_whole(["pytest"], Places(code=tmp_path), tmp_path, {})
     ignored = {word.removeprefix("--ignore=") for word in jobs["tests"].command if word.startswith("--ignore=")}
-    chosen = [word for name in ("arithmetic", "lab") for word in jobs[name].command if (CODE / word).is_dir()]
-    assert sorted(ignored) == sorted(chosen) == sorted((LAB, *netlab.ARITHMETIC))
+    chosen = [word for name in ("beside", "lab") for word in jobs[name].command if (CODE / word).is_dir()]
+    assert sorted(ignored) == sorted(chosen) == sorted((LAB, *netlab.BESIDE))
