@@ -1,6 +1,6 @@
 """User timings that rules go by and that pages do not tell: of these a rule can say nothing."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from backend.alerts.models import Rule
@@ -52,8 +52,9 @@ def silent_timings(rules: Iterable[Rule]) -> dict[int, list[SilentTiming]]:
     named = {rule: timings for rule in rules if (timings := timings_of(rule))}
     if not named:
         return {}
-    pages = _following({timing for mine in named.values() for timing in mine}, list(named))
-    silent = _silent(pages)
+    asked = {timing for mine in named.values() for timing in mine}
+    pages = _following(asked, list(named))
+    silent = _silent(pages, asked)
     found = {rule.pk: list(_of(rule, timings, pages, silent)) for rule, timings in named.items()}
     return {rule: told for rule, told in found.items() if told}
 
@@ -70,9 +71,9 @@ def _following(timings: Iterable[str], rules: Sequence[Rule]) -> list[Monitor]:
     return list(pages.select_related("site").order_by("pk"))
 
 
-def _silent(pages: Sequence[Monitor]) -> Mapping[tuple[int, str], list[str]]:
-    """The regions by monitor and timing."""
-    places = [(page, timing) for page in pages for timing in page.user_timings][:_MOST_LOOKED_AT]
+def _silent(pages: Sequence[Monitor], asked: Collection[str]) -> Mapping[tuple[int, str], list[str]]:
+    """The regions by monitor and timing, of those that are asked about."""
+    places = [(page, timing) for page in pages for timing in page.user_timings if timing in asked][:_MOST_LOOKED_AT]
     parameters = {
         "monitors": array(page.pk for page, _ in places),
         "timings": [timing for _, timing in places],
