@@ -23,6 +23,7 @@ from backend.runs.reading import (
     document_of,
     measurement_of,
 )
+from backend.sites.followed import timings_in
 from workers.measurement.contention import is_contended
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import Severity
@@ -64,8 +65,6 @@ FINDING_COLUMNS = (
 )
 # There are about forty causes; those of a page are told by host.
 MAX_FINDINGS = 100
-# Times are read as `bigint`, and JSON has larger numbers.
-_MAX_US = 2**63 - 1
 
 Row = tuple[Any, ...]
 
@@ -188,17 +187,11 @@ def finding_values(measurement: AnyRead) -> list[Row]:
 
 
 def timings_of(measurement: AnyRead) -> Mapping[str, int] | None:
-    """All user timings of a page whose profile was kept, as `sites.followed.timings_in` tells them; None where nobody
-    knows any."""
+    """All user timings of a page whose profile was kept, by what is followed; None where nobody knows any."""
     told = measurement.vitals.user_timings if isinstance(measurement, PageRead) else None
     if told is None or profile_kept(measurement) is False:
         return None
-    found: dict[str, int] = {}
-    for one in told:
-        us = one.at_us if one.duration_us is None else one.duration_us
-        if 0 <= us <= _MAX_US:
-            found.setdefault(f"{one.kind}:{one.name}", us)
-    return found
+    return timings_in(told)
 
 
 def connections_of(measurement: AnyRead) -> Sequence[ConnectionRead]:

@@ -4,15 +4,30 @@ What a run tells of them is stored under what was followed, name and all: with a
 whoever goes back to the first finds what was measured then.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from backend.analysis.user_timings import KINDS, is_user_timing
 from workers.measurement.compute.devtools.vitals import MAX_NAME_CHARS
-from workers.measurement.messages import PageMeasurement
 
 MAX_FOLLOWED = 5
 # Longer than what is told of a name, which agents cut, nothing can be followed by.
 MAX_TIMING_CHARS = max(map(len, KINDS)) + 1 + MAX_NAME_CHARS
+# Times are read as `bigint`, and JSON has larger numbers.
+_MAX_US = 2**63 - 1
+
+
+class Told(Protocol):
+    """A user timing as a page tells it, whoever has read it (`workers.measurement.vitals.UserTiming`)."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def at_us(self) -> int: ...
+    @property
+    def duration_us(self) -> int | None: ...
 
 
 def followed_fault(timings: Sequence[str]) -> str | None:
@@ -38,10 +53,12 @@ def _fault(timing: str) -> str | None:
     return None
 
 
-def timings_in(page: PageMeasurement) -> Mapping[str, int]:
-    """What can be followed of a page, in its order: of a mark and of an element the instant, of a measure how long it
-    took, in microseconds."""
+def timings_in(told: Iterable[Told]) -> Mapping[str, int]:
+    """What of it can be followed, in its order: of a mark and of an element the instant, of a measure how long it took,
+    in microseconds."""
     found: dict[str, int] = {}
-    for one in page.vitals.user_timings or ():
-        found.setdefault(f"{one.kind}:{one.name}", one.at_us if one.duration_us is None else one.duration_us)
+    for one in told:
+        us = one.at_us if one.duration_us is None else one.duration_us
+        if 0 <= us <= _MAX_US:
+            found.setdefault(f"{one.kind}:{one.name}", us)
     return found

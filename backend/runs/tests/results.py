@@ -152,7 +152,7 @@ def page(requests: int = 20, *, connections: int = 3) -> Measured:
 
 
 def timed_page(timings: dict[str, int], *, profile_verified: bool | None = None) -> Measured:
-    """A page that measured these itself, as `sites.followed.timings_in` tells them, in microseconds."""
+    """A page that measured these itself, by what is followed (`sites.followed`), in microseconds."""
     measured = page(2)
     assert isinstance(measured.measurement, PageMeasurement)
     found = tuple(

@@ -239,7 +239,7 @@ def _monitor_form(monitor: Monitor, regions: list[Region], data: object = None) 
 def _timings_told(monitor: Monitor) -> list[str]:
     """What the last runs told and can be followed. Two statements."""
     seen = (page for page in newest_measurements(monitor) if isinstance(page, PageMeasurement))
-    told = dict.fromkeys(timing for page in seen for timing in timings_in(page))
+    told = dict.fromkeys(timing for page in seen for timing in timings_in(page.vitals.user_timings or ()))
     return [timing for timing in told if followed_fault([timing]) is None][:_TIMINGS_OFFERED]
 
 
