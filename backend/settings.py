@@ -202,8 +202,13 @@ SOCIALACCOUNT_PROVIDERS: dict[str, dict[str, Any]] = {"openid_connect": {"APPS":
 MFA_ADAPTER = "backend.accounts.second_factor.SecondFactorAdapter"
 MFA_FORMS = {
     "authenticate": "backend.accounts.second_factor.CodeForm",
+    "authenticate_webauthn": "backend.accounts.passkeys.SecondStepForm",
     "activate_totp": "backend.accounts.second_factor.FirstCodeForm",
 }
+MFA_SUPPORTED_TYPES = ["recovery_codes", "totp", "webauthn"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+# A sign-in asks twice. Nothing can be guessed there: this keeps one address from filling the table of sessions.
+MFA_RATE_LIMITS = {"webauthn_login": "60/m/ip"}
 MFA_TOTP_ISSUER = "Firstbyte"
 # RFC 6238, 5.2: at most one step of 30 s for slow hands and clocks that are off.
 MFA_TOTP_TOLERANCE = 1

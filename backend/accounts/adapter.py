@@ -19,7 +19,7 @@ from django.urls import reverse
 from backend.accounts import sign_ins
 from backend.accounts.models import User
 from backend.accounts.queries import second_factor_of
-from backend.accounts.second_factor import RECOVERY_CODE, came_by_provider, second_proof
+from backend.accounts.second_factor import RECOVERY_CODE, proofs
 
 log = logging.getLogger(__name__)
 
@@ -54,11 +54,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
     @transaction.atomic
     def login(self, request: HttpRequest, user: User) -> None:
         # Asked first: a session of somebody else forgets what was shown in it.
-        proof, by_provider = second_proof(request, user), came_by_provider(request, user)
+        first, second = proofs(request, user)
         super().login(request, user)
-        sign_ins.note_sign_in(actor=user, second_proof=proof, by_provider=by_provider)
+        sign_ins.note_sign_in(actor=user, first_proof=first, second_proof=second)
         factor = second_factor_of(user)
-        if factor is not None and proof == RECOVERY_CODE:
+        if factor is not None and second == RECOVERY_CODE:
             messages.warning(request, f"That recovery code is used up; {factor.codes_left} left, under Your account.")
 
     @transaction.atomic

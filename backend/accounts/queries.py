@@ -16,11 +16,28 @@ from backend.accounts.tokens import digest, is_token
 SESSION_KEY = "organisation"
 
 
+# Recovery codes are no factor of their own: they stand in for these.
+_FACTORS = {Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passkey:
+    """What its owner calls it, since when it opens, and when it last did; None for never."""
+
+    pk: int
+    name: str
+    since: datetime
+    last_used_at: datetime | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondFactor:
-    """A person is asked for codes since then, and has so many recovery codes left."""
+    """Since when a person is asked for codes of an app, None for never; their passkeys, the oldest first; and how many
+    recovery codes are left.
+    """
 
-    since: datetime
+    app_since: datetime | None
+    passkeys: tuple[Passkey, ...]
     codes_left: int
 
 
@@ -44,20 +61,27 @@ def organisations_of(user: User) -> list[Organisation]:
 
 def members(organisation: Organisation) -> list[Membership]:
     """The members with their users and `has_second_factor`, by address. One statement."""
-    app = Authenticator.objects.filter(user=OuterRef("user"), type=Authenticator.Type.TOTP)
-    found = organisation.memberships.select_related("user").annotate(has_second_factor=Exists(app))
+    factors = Authenticator.objects.filter(user=OuterRef("user"), type__in=_FACTORS)
+    found = organisation.memberships.select_related("user").annotate(has_second_factor=Exists(factors))
     return list(found.order_by("user__email"))
 
 
 def second_factor_of(user: User) -> SecondFactor | None:
     """None for who signs in with the password alone. One statement, and no secret is opened."""
-    by_type = {one.type: one for one in Authenticator.objects.filter(user=user)}
-    app = by_type.get(Authenticator.Type.TOTP)
-    codes = by_type.get(Authenticator.Type.RECOVERY_CODES)
-    if app is None:
+    found = list(Authenticator.objects.filter(user=user).order_by("created_at", "pk"))
+    by_type = {one.type: one for one in found}
+    if not _FACTORS & by_type.keys():
         return None
-    left = app_settings.RECOVERY_CODE_COUNT - int(codes.data["used_mask"]).bit_count() if codes else 0
-    return SecondFactor(since=app.created_at, codes_left=left)
+    app, codes = by_type.get(Authenticator.Type.TOTP), by_type.get(Authenticator.Type.RECOVERY_CODES)
+    return SecondFactor(
+        app_since=app.created_at if app else None,
+        passkeys=tuple(_passkey(one) for one in found if one.type == Authenticator.Type.WEBAUTHN),
+        codes_left=app_settings.RECOVERY_CODE_COUNT - int(codes.data["used_mask"]).bit_count() if codes else 0,
+    )
+
+
+def _passkey(factor: Authenticator) -> Passkey:
+    return Passkey(pk=factor.pk, name=factor.data["name"], since=factor.created_at, last_used_at=factor.last_used_at)
 
 
 def token_by_secret(secret: str, *, now: datetime) -> ApiToken | None:

@@ -1,4 +1,7 @@
-"""The second factor: after the password a code of an app (TOTP, RFC 6238) or a recovery code. Where allauth asks us."""
+"""The second factor: after the password a code of an app (TOTP, RFC 6238), a recovery code, or a passkey (`passkeys`).
+
+Where allauth asks us.
+"""
 
 import re
 
@@ -13,13 +16,18 @@ from django.core.cache import cache
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from backend.accounts import sign_ins
+from backend.accounts import passkeys, sign_ins
 from backend.accounts.models import User
 from backend.encryption import DecryptionError, seal, unseal
 
 # As the log says it.
 RECOVERY_CODE = "a recovery code"
-_PROOFS = {Authenticator.Type.TOTP: "a code of an app", Authenticator.Type.RECOVERY_CODES: RECOVERY_CODE}
+_PASSKEY = "a passkey"
+_PROOFS = {
+    Authenticator.Type.TOTP: "a code of an app",
+    Authenticator.Type.RECOVERY_CODES: RECOVERY_CODE,
+    Authenticator.Type.WEBAUTHN: _PASSKEY,
+}
 _WRONG = "This code is not right, or was used before. Type the one that the app shows now."
 _LOST_KEY = "No key of FIRSTBYTE_FERNET_KEYS opens your second factor. The operator can put the key back, or remove it."
 
@@ -33,16 +41,22 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]  # allauth h
     def decrypt(self, encrypted_text: str) -> str:
         return unseal(encrypted_text.encode()).decode()
 
+    def generate_authenticator_name(self, user: User, type: str) -> str:
+        return passkeys.default_name(user)
 
-def second_proof(request: HttpRequest, user: User) -> str:
-    """What somebody who is about to come in has shown besides their password; empty for nothing."""
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        """By the base URL: the request's own Host is the visitor's word."""
+        return {"id": passkeys.home() or "", "name": "Firstbyte"}
+
+
+def proofs(request: HttpRequest, user: User) -> tuple[str, str]:
+    """What somebody who is about to come in has shown in place of a password, and what besides; empty for nothing."""
     records = get_authentication_records(request, user)
-    return _PROOFS.get(records[-1].get("type"), "") if records else ""
-
-
-def came_by_provider(request: HttpRequest, user: User) -> bool:
-    """Whether somebody who is about to come in has been vouched for by a provider, and showed no password."""
-    return any(record.get("method") == "socialaccount" for record in get_authentication_records(request, user))
+    if any(record.get("passwordless") for record in records):
+        return _PASSKEY, ""
+    by_provider = any(record.get("method") == "socialaccount" for record in records)
+    second = _PROOFS.get(records[-1].get("type"), "") if records else ""
+    return "single sign-on" if by_provider else "", second
 
 
 def _code_field(help_text: str, **attrs: object) -> forms.CharField:

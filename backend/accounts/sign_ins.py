@@ -20,15 +20,14 @@ REFUSED = "refuse_sign_in"
 # Of the tries that an entry counts, those that were not refused for a wrong password.
 OVER_THE_LIMIT = "of_these_over_the_limit"
 WRONG_CODE = "of_these_right_password_wrong_code"
+WRONG_PASSKEY = "of_these_right_password_wrong_passkey"
 
 
 @transaction.atomic
-def note_sign_in(*, actor: User, second_proof: str = "", by_provider: bool = False) -> None:
-    """A person has come in, by the provider of single sign-on or by their password; `second_proof` says by what
-    besides.
-    """
-    how = {"by": "single sign-on"} if by_provider else {}
-    _tell(actor, "sign_in", **how, **({"with": second_proof} if second_proof else {}))
+def note_sign_in(*, actor: User, first_proof: str = "", second_proof: str = "") -> None:
+    """A person has come in by their password, or by what `first_proof` names; `second_proof` says by what besides."""
+    how = {"by": first_proof, "with": second_proof}
+    _tell(actor, "sign_in", **{word: proof for word, proof in how.items() if proof})
 
 
 @transaction.atomic
@@ -42,7 +41,7 @@ def change_password(*, actor: User, password: str, by_mail: bool) -> None:
     """Gives a person another password; `by_mail` if a link in a mail was the proof of who they are."""
     actor.set_password(password)
     if by_mail:
-        actor.proved_at = timezone.now()
+        _prove(actor)
     actor.save(update_fields=["password", "proved_at"])
     proof = {"with": "a link sent by mail"} if by_mail else {}
     _tell(actor, "change_password", **proof)
@@ -55,10 +54,20 @@ def prove_by_provider(*, user: User) -> User:
     """
     user = as_it_is(user)
     if user.proved_at is None:
-        user.proved_at = timezone.now()
+        _prove(user)
         user.set_unusable_password()
         user.save(update_fields=["password", "proved_at"])
     return user
+
+
+def _prove(user: User) -> None:
+    """Who has the address is there. Until then whoever made the account may have come in, and left a passkey."""
+    if user.proved_at is None:
+        factors = Authenticator.objects.filter(user=user)
+        factors.filter(type=Authenticator.Type.WEBAUTHN).delete()
+        if not factors.filter(type=Authenticator.Type.TOTP).exists():
+            factors.delete()
+    user.proved_at = timezone.now()
 
 
 @transaction.atomic
@@ -88,6 +97,18 @@ def note_second_factor_off(*, actor: User) -> None:
 
 
 @transaction.atomic
+def note_passkey_added(*, actor: User, name: str) -> None:
+    """A person can come in by this passkey from now on, and by the password alone no longer."""
+    _tell(actor, "add_passkey", name=name)
+
+
+@transaction.atomic
+def note_passkey_removed(*, actor: User, name: str) -> None:
+    """That passkey opens nothing any more."""
+    _tell(actor, "remove_passkey", name=name)
+
+
+@transaction.atomic
 def note_new_recovery_codes(*, actor: User) -> None:
     """A person has new recovery codes, and the old ones are worth nothing."""
     _tell(actor, "renew_recovery_codes")
@@ -95,7 +116,7 @@ def note_new_recovery_codes(*, actor: User) -> None:
 
 @transaction.atomic
 def remove_second_factor(*, user: User) -> bool:
-    """For somebody who has lost their phone and their recovery codes, by the operator; False if there was none."""
+    """For somebody who has lost their phone, passkeys and recovery codes, by the operator; False if there was none."""
     removed, _ = Authenticator.objects.filter(user=user).delete()
     if removed:
         for organisation in _homes(user):
@@ -107,8 +128,8 @@ def remove_second_factor(*, user: User) -> bool:
 def note_refusal(*, email: str, why: str = "") -> None:
     """Somebody was not let in as a member. Put down to the member's account: who it was, nobody knows.
 
-    `why` is OVER_THE_LIMIT, WRONG_CODE, or nothing for a wrong password or a closed account. What comes from one
-    address within an hour is one entry that counts. An address that is nobody's leaves none.
+    `why` is OVER_THE_LIMIT, WRONG_CODE, WRONG_PASSKEY, or nothing for a wrong password or a closed account. What comes
+    from one address within an hour is one entry that counts. An address that is nobody's leaves none.
     """
     # Locked, so that two tries at once are counted as two.
     user = User.objects.select_for_update().filter(email=email.lower()).first()

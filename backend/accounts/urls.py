@@ -1,19 +1,20 @@
-"""What of allauth is used: signing in and out, passwords, second factors, single sign-on.
+"""What of allauth is used: signing in and out, passwords, second factors, passkeys, single sign-on.
 
 Its other pages have no templates of ours.
 """
 
 from allauth.account import views
-from allauth.mfa.base.views import authenticate
 from allauth.socialaccount.providers.openid_connect import views as openid_connect
 from django.urls import path, re_path
 from django.views.generic import RedirectView
 
+from backend.accounts.passkey_views import AddPasskeyView, PasskeySignInView, RemovePasskeyView
 from backend.accounts.views import (
     NewRecoveryCodesView,
     RecoveryCodesView,
     SecondFactorOffView,
     SecondFactorOnView,
+    SecondStepView,
     SignInView,
     begin_single_sign_on,
     connect_single_sign_on,
@@ -41,9 +42,13 @@ urlpatterns = [
     path("single-sign-on/<slug:provider_id>/", begin_single_sign_on, name="openid_connect_login"),
     path("single-sign-on/<slug:provider_id>/callback/", openid_connect.callback, name="openid_connect_callback"),
     path("second-factor/", RedirectView.as_view(pattern_name="web:profile"), name="mfa_index"),
-    path("second-factor/sign-in/", authenticate, name="mfa_authenticate"),
+    path("second-factor/sign-in/", SecondStepView.as_view(), name="mfa_authenticate"),
     path("second-factor/on/", SecondFactorOnView.as_view(), name="mfa_activate_totp"),
     path("second-factor/off/", SecondFactorOffView.as_view(), name="mfa_deactivate_totp"),
     path("second-factor/codes/", RecoveryCodesView.as_view(), name="mfa_view_recovery_codes"),
     path("second-factor/codes/new/", NewRecoveryCodesView.as_view(), name="mfa_generate_recovery_codes"),
+    path("passkeys/", RedirectView.as_view(pattern_name="web:profile"), name="mfa_list_webauthn"),
+    path("passkeys/add/", AddPasskeyView.as_view(), name="mfa_add_webauthn"),
+    path("passkeys/<int:pk>/remove/", RemovePasskeyView.as_view(), name="mfa_remove_webauthn"),
+    path("passkeys/sign-in/", PasskeySignInView.as_view(), name="mfa_login_webauthn"),
 ]

@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 from allauth.account.decorators import reauthentication_required
 from allauth.account.views import LoginView
+from allauth.mfa.base.views import AuthenticateView
 from allauth.mfa.recovery_codes.views import GenerateRecoveryCodesView, ViewRecoveryCodesView
 from allauth.mfa.totp.views import ActivateTOTPView, DeactivateTOTPView
 from allauth.socialaccount.helpers import render_authentication_error
@@ -24,8 +25,9 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.generic.edit import FormView
 from requests import RequestException
 
-from backend.accounts import sign_ins
+from backend.accounts import passkeys, sign_ins
 from backend.accounts.models import User
+from backend.accounts.queries import second_factor_of
 from backend.accounts.single_sign_on import offer
 
 
@@ -33,7 +35,8 @@ from backend.accounts.single_sign_on import offer
 class SignInView(LoginView):  # type: ignore[misc]  # allauth has no types
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        return context | {"single_sign_on": offer(then=context.get("redirect_field_value") or "")}
+        then = context.get("redirect_field_value") or ""
+        return context | {"single_sign_on": offer(then=then), "passkeys": passkeys.home()}
 
     def dispatch(self, request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         """What one address sends beyond its limit is not even looked at, and counted all the same."""
@@ -42,6 +45,12 @@ class SignInView(LoginView):  # type: ignore[misc]  # allauth has no types
         if response.status_code == HTTPStatus.TOO_MANY_REQUESTS and email.isprintable():
             sign_ins.note_refusal(email=email, why=sign_ins.OVER_THE_LIMIT)
         return response
+
+
+class SecondStepView(AuthenticateView):  # type: ignore[misc]  # allauth has no types
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        return context | {"second_factor": second_factor_of(self.stage.login.user), "home": passkeys.home()}
 
 
 class _NotedView(FormView):  # type: ignore[type-arg]  # at run time it takes no parameter
@@ -67,7 +76,10 @@ class SecondFactorOnView(_NotedView, ActivateTOTPView):  # type: ignore[misc]  #
 
 class SecondFactorOffView(_NotedView, DeactivateTOTPView):  # type: ignore[misc]  # allauth has no types
     note = staticmethod(sign_ins.note_second_factor_off)
-    extra_context = {"section": "profile"}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        return context | {"second_factor": second_factor_of(self.authenticator.user), "section": "profile"}
 
 
 class NewRecoveryCodesView(_NotedView, GenerateRecoveryCodesView):  # type: ignore[misc]  # allauth has no types

@@ -68,6 +68,8 @@ _SAID = {
     "refuse_sign_in": "failed to sign in",
     "enable_second_factor": "switched on the second factor",
     "disable_second_factor": "switched off the second factor",
+    "add_passkey": "added a passkey",
+    "remove_passkey": "removed a passkey",
     "renew_recovery_codes": "made new recovery codes",
     "connect_single_sign_on": "connected single sign-on",
     "disconnect_single_sign_on": "disconnected single sign-on",

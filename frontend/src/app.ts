@@ -2,6 +2,7 @@ import { keepDrafts } from "./drafts";
 import { listenForKeys } from "./keys";
 import { mountLive } from "./live/page";
 import { mountAll } from "./mount";
+import { mountPasskey } from "./passkeys";
 import { mountRefresh } from "./refresh";
 import { reachFrames } from "./scrolling";
 import { sendOnce } from "./sending";
@@ -16,7 +17,7 @@ sendOnce();
 listenForKeys(document);
 keepOnce();
 reachFrames(document);
-mountAll(document, { waterfall: mountWaterfall, live: mountLive, refresh: mountRefresh, trial: mountTrial, upload: mountUpload, wall: mountWall });
+mountAll(document, { waterfall: mountWaterfall, live: mountLive, refresh: mountRefresh, trial: mountTrial, upload: mountUpload, passkey: mountPasskey, wall: mountWall });
 
 /** What is shown once is made once: who loads its page anew gets the list that it belongs to, and no further one. */
 function keepOnce(): void {

@@ -60,7 +60,14 @@ GUESTS |= {"wall", "status", "status_json", "status_feed", "status_badge", "stat
 # What a viewer may send: it touches only themselves.
 VIEWER_MAY = {"theme", "profile", "switch"}
 # Pages of the account that are for who is not signed in (yet).
-DOORS = {"account_login", "account_logout", "account_signup", "account_inactive", "mfa_authenticate"}
+DOORS = {
+    "account_login",
+    "account_logout",
+    "account_signup",
+    "account_inactive",
+    "mfa_authenticate",
+    "mfa_login_webauthn",
+}
 DOORS |= {"openid_connect_login", "openid_connect_callback"}
 DOORS |= {f"account_reset_password{rest}" for rest in ("", "_done", "_from_key", "_from_key_done")}
 
@@ -119,7 +126,7 @@ def addresses(world: World, bob: Member) -> dict[str, str]:
 @pytest.fixture
 def account_addresses() -> dict[str, str]:
     """One address for each page of an account."""
-    key = {"uidb36": "1", "key": "a-b", "provider_id": "sso"}
+    key: dict[str, str | int] = {"uidb36": "1", "key": "a-b", "provider_id": "sso", "pk": 1}
     return {
         str(one.name): reverse(str(one.name), kwargs={name: key[name] for name in parts_of(one)})
         for one in account_patterns

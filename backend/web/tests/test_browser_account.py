@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page, expect
+from pytest_django import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from backend.accounts.models import Organisation, User
@@ -56,6 +57,70 @@ def test_it_is_switched_on_and_signed_in_with_by_keyboard_alone(
         type_into(page, "code", codes[0])
         assert urlsplit(page.url).path == "/sites/"
         assert site.complaints == []
+
+
+def at_a_name(page: Page, server: LiveServer, settings: Settings) -> str:
+    """A browser keeps passkeys for names alone. It gets a key that is built in, and a finger that is always there."""
+    settings.ALLOWED_HOSTS = ["localhost"]
+    address = settings.BASE_URL = server.url.replace("127.0.0.1", "localhost")
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("WebAuthn.enable")
+    built_in = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True}
+    devtools.send(
+        "WebAuthn.addVirtualAuthenticator",
+        {"options": built_in | {"isUserVerified": True, "automaticPresenceSimulation": True}},
+    )
+    return address
+
+
+def test_a_passkey_is_added_and_signed_in_with_alone_or_after_the_password(
+    world: World, server: LiveServer, user: User, settings: Settings
+) -> None:
+    with browsing(world, server, size=PHONE) as site:
+        page = site.page
+        site.server = at_a_name(page, server, settings)
+        site.open("/account/login/?next=/profile/")
+        page.locator("[name=login]").press_sequentially(LONG)
+        type_into(page, "password", PASSWORD)
+        page.get_by_role("link", name="Add a passkey").click()
+        type_into(page, "password", PASSWORD)
+        assert site.axe() == []
+        page.get_by_label("Name").fill("A phone whose name is as long as names of phones may be")
+        page.get_by_role("button", name="Add").click()
+        expect(page.locator("h1")).to_have_text("Recovery codes")
+        site.look_over("/profile/")
+        page.context.clear_cookies()
+        site.look_over("/account/login/?next=/regions/")
+        page.get_by_role("button", name="Sign in with a passkey").click()
+        expect(page.locator("h1")).to_have_text("Regions")
+        page.context.clear_cookies()
+        site.open("/account/login/")
+        page.locator("[name=login]").press_sequentially(LONG)
+        type_into(page, "password", PASSWORD)
+        assert site.axe() == []
+        page.get_by_role("button", name="Use a passkey").click()
+        expect(page.locator("h1")).to_have_text("Sites")
+        site.open("/profile/")
+        page.get_by_role("link", name="Remove").click()
+        type_into(page, "password", PASSWORD)
+        assert site.axe() == []
+        page.get_by_role("button", name="Remove it").click()
+        expect(page.locator("main")).to_contain_text("it lets nobody in any more")
+        assert site.complaints == []
+
+
+def test_what_goes_wrong_with_a_passkey_is_said_and_can_be_tried_again(
+    world: World, server: LiveServer, user: User, settings: Settings
+) -> None:
+    with browsing(world, server) as site:
+        site.server = at_a_name(site.page, server, settings)
+        page = site.open("/account/login/")
+        button, said = page.get_by_role("button", name="Sign in with a passkey"), page.locator("[data-said]")
+        button.click()
+        expect(said).to_have_text("No passkey was shown, or it took too long. Try once more.")
+        settings.BASE_URL = "https://watch.example"
+        button.click()
+        expect(said).to_have_text("Passkeys are for localhost alone: open Firstbyte there.")
 
 
 def test_its_pages_are_accessible_in_every_look(world: World, server: LiveServer, user: User) -> None:

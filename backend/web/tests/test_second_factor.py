@@ -201,8 +201,9 @@ def test_it_is_switched_off_with_the_password_again(client: Client, user: User, 
     assert client.post(OFF).headers["Location"].startswith(AGAIN)
     assert "Incorrect password" in client.post(AGAIN + f"?next={OFF}", {"password": "not it"}).content.decode()
     assert client.get(OFF).headers["Location"].startswith(AGAIN)
-    client.post(AGAIN + f"?next={OFF}", {"password": PASSWORD})
-    assert "your password is enough again" in client.post(OFF, follow=True).content.decode()
+    page = client.post(AGAIN + f"?next={OFF}", {"password": PASSWORD}, follow=True).content.decode()
+    assert "Your app is asked for no codes any more" in page
+    assert "Off: whoever knows your password gets in" in page
     assert not Authenticator.objects.exists()
     assert sign_in(Client(), user) == "/sites/"
     assert [action for action, _ in acts()] == [

@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from backend.accounts import passkeys
 from backend.accounts.actions import ProfileError, change_profile, choose_theme
 from backend.accounts.models import Theme, User
 from backend.accounts.permissions import Permission
@@ -56,6 +57,8 @@ def profile(request: MemberRequest) -> HttpResponse:
         "form": form,
         "organisations": organisations_of(request.user),
         "second_factor": second_factor_of(request.user),
+        "passkeys_at": passkeys.home(),
+        "base_url": settings.BASE_URL,
         "single_sign_on": offer(),
         "is_connected": is_connected(request.user),
         "section": "profile",

@@ -1,4 +1,4 @@
-"""`manage.py second_factor_off`: for who has lost their phone and their recovery codes."""
+"""`manage.py second_factor_off`: for who has lost their phone, passkeys and recovery codes."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from backend.accounts.sign_ins import remove_second_factor
 
 
 class Command(BaseCommand):
-    help = "Removes a person's second factor, so that their password is enough. Make sure first who is asking."
+    help = "Removes a person's second factor, passkeys too: their password is enough. Make sure first who is asking."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("email", help="the person's address, which is the login")
