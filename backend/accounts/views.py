@@ -50,7 +50,10 @@ class SignInView(LoginView):  # type: ignore[misc]  # allauth has no types
 class SecondStepView(AuthenticateView):  # type: ignore[misc]  # allauth has no types
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**kwargs)
-        return context | {"second_factor": second_factor_of(self.stage.login.user), "home": passkeys.home()}
+        factor = second_factor_of(self.stage.login.user)
+        if factor is not None and factor.app_since is None:
+            context["form"].fields["code"].help_text = "One of your recovery codes."
+        return context | {"second_factor": factor, "home": passkeys.home()}
 
 
 class _NotedView(FormView):  # type: ignore[type-arg]  # at run time it takes no parameter

@@ -108,6 +108,7 @@ def test_after_the_password_it_or_a_recovery_code_is_asked_for(
     assert answer.headers["Location"] == "/regions/"
     other = Client()
     sign_in(other, user)
+    assert "app shows" not in other.get(CODE).content.decode()
     assert other.post(CODE, {"code": codes[0]}).headers["Location"] == "/sites/"
     assert [detail for action, detail in acts() if action == "sign_in"] == [
         {"with": "a passkey"},
