@@ -61,6 +61,15 @@ def _seconds(column: str) -> Value:
     return value
 
 
+def _followed(timing: str) -> Value:
+    def value(one: LatestRun) -> float | None:
+        is_told = timing in one.monitor.user_timings and not one.run.contended
+        us: int | None = (one.run.timings or {}).get(timing) if is_told else None
+        return None if us is None else us / _US_PER_S
+
+    return value
+
+
 def _seconds_of(column: str) -> Callable[[StoredVerdict], float | None]:
     def value(verdict: StoredVerdict) -> float | None:
         us: int | None = getattr(verdict, column)
@@ -169,6 +178,14 @@ class _Latest(Collector):
         for phase, value in PHASES.items():
             self._fill(phases, value, phase)
         yield phases
+        timings = GaugeMetricFamily(
+            "firstbyte_user_timing_seconds",
+            "What the page measures itself, of what is followed.",
+            labels=(*LABELS, "timing"),
+        )
+        for name in sorted({name for one in self._found for name in one.monitor.user_timings}):
+            self._fill(timings, _followed(name), name)
+        yield timings
 
     def _fill(self, family: GaugeMetricFamily, value: Value, *more: str) -> None:
         for one in self._found:

@@ -109,6 +109,17 @@ def test_a_page_that_other_work_held_up_has_no_durations(program: Program, world
         assert "page" not in seen.get(name, {})
 
 
+def test_what_a_page_measures_itself_is_told_of_what_is_followed(program: Program, world: World) -> None:
+    Monitor.objects.filter(kind="page").update(user_timings=["mark:hero", "measure:basket"])
+    Run.objects.filter(kind="page").update(timings={"mark:hero": 812_500, "mark:other": 1})
+    told = "firstbyte_user_timing_seconds"
+    answer = program.get("metrics").content.decode()
+    families = {family.name: family.samples for family in text_string_to_metric_families(answer)}
+    assert [(sample.labels["timing"], sample.value) for sample in families[told]] == [("mark:hero", 0.8125)]
+    Run.objects.filter(kind="page").update(contended=True)
+    assert told not in scraped(program)
+
+
 def latest(world: World) -> list[UUID]:
     return [one.run.run_id for one in latest_runs(world.member.organisation, now=NOW) if one.run.kind == "probe"]
 
