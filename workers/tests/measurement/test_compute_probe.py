@@ -19,6 +19,7 @@ from workers.measurement.captures_probe import (
     Read,
     ResponseCapture,
     SendCapture,
+    Write,
 )
 from workers.measurement.compute.probe.evidence import Deeper
 from workers.measurement.compute.probe.probe import probe_measurement
@@ -174,6 +175,17 @@ def test_a_second_flight_of_ours_parts_those_of_the_server() -> None:
     measurement = probe_measurement(probe(seen))
     assert measurement.connections[0].tls_round_trips == 2
     assert measurement.tls_network_us == 40_000
+
+
+def test_what_the_server_sent_before_our_second_flight_left_is_no_answer_to_it() -> None:
+    """Go sends a retried hello and the change of cipher behind it in two packets: the second came while we answered the
+    first, and was read after that."""
+    retried = HandshakeCapture(flights_sent_ns=(40 * MS, 61 * MS), own_ns=MS, reads=3, version="TLSv1.3")
+    reads = (read(60, size=93), read(60.1, 2, late_ms=1, size=6), read(81, 2), read(120, 3), read(125, 3))
+    writes = (Write(40 * MS, 1575), Write(61 * MS, 426))
+    response = ResponseCapture(first_read=3, last_read=4, status=200)
+    measurement = probe_measurement(probe(hop(handshake=retried, reads=reads, writes=writes, response=response)))
+    assert measurement.connections[0].tls_round_trips == 2
 
 
 def test_a_pause_of_a_round_trip_is_a_round_trip_where_it_can_be_told() -> None:

@@ -242,7 +242,7 @@ def _round_trips(seen: HopCapture, clock: RunClock) -> int:
     count, begun, size_bytes = min(len(reads), 1), next(iter(reads), None), 0
     for one, other in pairwise(reads):
         size_bytes += one.size
-        if one.writes != other.writes:
+        if _flights_before(one, seen, clock) != _flights_before(other, seen, clock):
             count, begun, size_bytes = count + 1, other, 0
         elif begun is not None and rtt_us >= MIN_RTT_US:
             since, last, now = (us(clock.instant_ns(each.arrival)) for each in (begun, one, other))
@@ -250,6 +250,13 @@ def _round_trips(seen: HopCapture, clock: RunClock) -> int:
                 round_trip = _is_round_trip(now - last, now - since, rtt_us) or _fills_window(size_bytes, seen)
                 count, begun, size_bytes = count + round_trip, other, 0
     return count
+
+
+def _flights_before(read: Read, seen: HopCapture, clock: RunClock) -> int:
+    """How many writes of ours it may answer: not those that left while it lay unread."""
+    at_ns = clock.instant_ns(read.arrival)
+    unread = sum(write.at_ns > at_ns for write in seen.writes[: read.writes])
+    return read.writes - unread
 
 
 def _fills_window(size_bytes: int, seen: HopCapture) -> bool:
