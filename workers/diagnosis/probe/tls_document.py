@@ -14,12 +14,9 @@ from workers.measurement.evidence import (
     TrialEvidence,
 )
 from workers.measurement.messages import ProbeMeasurement
+from workers.measurement.tls_records import TLS13
 
-_RESUMPTIONS = {
-    "tls13": (Trial.RESUMED, Trial.EARLY_DATA),
-    "tls12_ticket": (Trial.TLS12_TICKET,),
-    "tls12_session_id": (Trial.TLS12_SESSION_ID,),
-}
+_RESUMPTIONS_12 = {"tls12_ticket": Trial.TLS12_TICKET, "tls12_session_id": Trial.TLS12_SESSION_ID}
 # Enough to see whether records are large, small or growing.
 _MAX_RECORDS = 32
 
@@ -45,7 +42,10 @@ def tls_part(probe: ProbeMeasurement, connection: Connection | None) -> Document
         "ticket_lifetime_s": shaken.ticket_lifetime_s,
         "max_early_data_bytes": shaken.max_early_data_bytes,
         "early_data": _early_data(evidence),
-        "resumption": {name: _resumed(evidence.of(*trials)) for name, trials in _RESUMPTIONS.items()},
+        "resumption": {
+            "tls13": _resumed(evidence.of(Trial.RESUMED, Trial.EARLY_DATA), old=False),
+            **{name: _resumed(evidence.of(trial), old=True) for name, trial in _RESUMPTIONS_12.items()},
+        },
         "chain": [_certificate(one) for one in _chain(evidence, shaken)],
         "chain_bytes": sum(one.der_bytes for one in _chain(evidence, shaken)) if shaken.chain else None,
         "chain_zlib_bytes": shaken.chain_zlib_bytes,
@@ -59,8 +59,10 @@ def _early_data(evidence: ProbeEvidence) -> str | None:
     return next((str(answer) for answer in told if answer), None)
 
 
-def _resumed(trials: Sequence[TrialEvidence]) -> Document:
-    answers = [one.handshake.resumed for one in trials if one.handshake and one.handshake.resumed is not None]
+def _resumed(trials: Sequence[TrialEvidence], *, old: bool) -> Document:
+    """Of those that agreed on TLS 1.2 or older, or on TLS 1.3."""
+    shaken = [one.handshake for one in trials if one.handshake and (one.handshake.version != TLS13) is old]
+    answers = [one.resumed for one in shaken if one.resumed is not None]
     return {"tried": len(answers), "resumed": sum(answers)}
 
 

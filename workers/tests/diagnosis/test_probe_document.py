@@ -108,7 +108,7 @@ def deep_probe() -> ProbeMeasurement:
             TrialEvidence(
                 trial=Trial.RESUMED,
                 started_us=900_000,
-                handshake=Handshake(started_us=0, hello_bytes=600, resumed=True),
+                handshake=Handshake(started_us=0, hello_bytes=600, version="TLSv1.3", resumed=True),
             ),
         ),
     )
@@ -195,6 +195,18 @@ def test_it_says_what_tls_did_and_how_often_it_was_resumed() -> None:
     assert tls["resumption"]["tls13"] == {"tried": 1, "resumed": 1}
     assert tls["resumption"]["tls12_ticket"] == {"tried": 0, "resumed": 0}
     assert tls["records"] == [{"at_ms": 85.9, "end_ms": 106.0, "bytes": 16_401, "application": True}]
+
+
+def test_a_session_of_tls_12_is_none_of_tls_13() -> None:
+    probe = deep_probe()
+    assert probe.evidence is not None
+    trials = tuple(
+        replace(one, handshake=replace(one.handshake, version="TLSv1.2")) if one.handshake else one
+        for one in probe.evidence.trials
+    )
+    old = replace(probe, evidence=replace(probe.evidence, trials=trials))
+    tls = probe_document(URL, [Measured(measurement=old)])["tls"]
+    assert tls["resumption"]["tls13"] == {"tried": 0, "resumed": 0}
 
 
 def test_a_finding_carries_its_evidence_its_cost_and_what_to_do() -> None:
