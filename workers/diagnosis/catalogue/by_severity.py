@@ -13,6 +13,10 @@ TITLES: Mapping[FindingId, Mapping[str, str]] = {
         Severity.HIGH: "The certificate chain does not fit into the first window",
         Severity.LOW: "The chain fits into the first window compressed only",
     },
+    FindingId.TLS_RECORD_OVERFLOW: {
+        Severity.HIGH: "The first record is too large to be read in time",
+        Severity.LOW: "The first record over HTTP/1.1 is too large to be read in time",
+    },
     FindingId.HTTP_KEEPALIVE_OFF: {
         Severity.HIGH: "The server closes the connection after each answer",
         Severity.LOW: "HTTP/1.1 connections are closed after each answer",
@@ -41,6 +45,13 @@ _LET_HELLO_PASS = (
 )
 
 ADVICE: Mapping[FindingId, Mapping[str, str]] = {
+    FindingId.TLS_RECORD_OVERFLOW: {
+        Severity.LOW: (
+            "Browsers are spared, since they speak HTTP/2 here, whose records fit. For those who do not, such as a CDN "
+            "before this server, and programs, let the server write records of 4 KB, or records that begin small and "
+            "grow."
+        ),
+    },
     FindingId.HTTP_KEEPALIVE_OFF: {
         Severity.LOW: (
             "Browsers are spared, since they speak HTTP/2 here, whose connections stay. For those who do not, such as "

@@ -1,7 +1,7 @@
 """Rules on TLS records: too large for the first window, or needlessly small."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, zip_longest
 from statistics import median
 
@@ -48,9 +48,9 @@ def record_overflow(case: Case) -> Verdicts:
     so nothing of it can be read."""
     id = FindingId.TLS_RECORD_OVERFLOW
     trials = [trial for trial in visits(case, ASKED) if _telling_record(trial) is not None]
-    sure = weigh(case, id, trials, _overflow) or _over_http2_alone(case)
+    sure = _over_http2(case) or weigh(case, id, trials, _overflow)
     if isinstance(sure, Sure):
-        yield _overflowing(sure)
+        yield _over_http1_alone(sure) if _is_free_over_http2(case) else _overflowing(sure)
     elif sure is not None:
         yield sure
     elif trials and (known_window(case) or USUAL_WINDOW) < SMALL_BELOW and all(map(_stopped_by_small_window, trials)):
@@ -61,11 +61,22 @@ def record_overflow(case: Case) -> Verdicts:
         yield from _not_triggered(case, trials)
 
 
-def _over_http2_alone(case: Case) -> Sure[_Overflow] | None:
-    """Where records over HTTP/1.1 fit: as browsers get them, whose answers begin behind what HTTP/2 says of itself."""
-    trials = [trial for trial in visits(case, (Trial.HTTP2,), ()) if over_http2(trial) and _telling_record(trial)]
-    sure = weigh(case, FindingId.TLS_RECORD_OVERFLOW, trials, _overflow)
+def _over_http2(case: Case) -> Sure[_Overflow] | None:
+    """As browsers get it, whose answers begin behind what HTTP/2 says of itself."""
+    sure = weigh(case, FindingId.TLS_RECORD_OVERFLOW, _visits_over_http2(case), _overflow)
     return sure if isinstance(sure, Sure) else None
+
+
+def _visits_over_http2(case: Case) -> list[TrialEvidence]:
+    return [trial for trial in visits(case, (Trial.HTTP2,), ()) if over_http2(trial) and _telling_record(trial)]
+
+
+def _is_free_over_http2(case: Case) -> bool:
+    """Whether browsers are spared, since they would use HTTP/2, over which no record waits. Where nothing else is
+    spoken, it is HTTP/2's that does."""
+    over, alone = _visits_over_http2(case), any(map(over_http2, case.evidence.of(*ASKED)))
+    free = weigh(case, FindingId.TLS_RECORD_OVERFLOW, over, _overflow) is None
+    return bool(over) and not alone and free and not any(map(_waits, over))
 
 
 def record_tiny(case: Case) -> Verdicts:
@@ -146,7 +157,7 @@ def _overflow(trial: TrialEvidence) -> _Overflow | None:
     mss, tickets = mss_of(trial), tickets_before(trial, found[0])
     least, most = (USUAL_WINDOW - _SPARE_SEGMENTS) * mss, (USUAL_WINDOW + _GROWN_SEGMENTS) * mss + tickets
     first = _first_record(trial)
-    behind_head = first is not None and first is not record
+    behind_head = first is not record and (trial.exchanges[0].first_readable_us or 0) < record.end_us
     # What brings a head by itself takes a segment of the window.
     left = -(RECORD_HEADER_BYTES + first.length_bytes) % mss if first is not None and behind_head else 0
     if not least - unfilled_by_tickets(trial, found[0]) <= before + left <= most:
@@ -213,6 +224,10 @@ def _overflowing(sure: Sure[_Overflow]) -> Finding:
             *([fact("alpn", "h2")] if all(map(over_http2, sure.trials)) else []),
         ),
     )
+
+
+def _over_http1_alone(sure: Sure[_Overflow]) -> Finding:
+    return replace(_overflowing(sure), severity=Severity.LOW, saving_us=None)
 
 
 def _stopped_by_small_window(trial: TrialEvidence) -> bool:

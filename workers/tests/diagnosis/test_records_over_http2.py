@@ -64,3 +64,47 @@ def test_what_comes_before_the_first_record_in_packets_of_its_own_takes_of_the_w
     finding = found(records.RULES, large)[Id.TLS_RECORD_OVERFLOW]
     assert finding.saving_us == pytest.approx(cost(large, "first byte") - cost(small, "first byte"), rel=0.03)
     assert Id.TLS_RECORD_OVERFLOW not in found(records.RULES, small)
+
+
+@ANYWHERE
+def test_browsers_are_spared_what_only_a_large_record_over_http1_waits_for(rtt_ms: float) -> None:
+    way, over_http1 = Path(rtt_ms=rtt_ms), replace(PAGE, record_bytes=16_384)
+    spared = replace(PAGE, settings_bytes=140, record_bytes=8_217, head_bytes=71, head_apart=True)
+    old = [connection(way, over_http1, one) for one in DEEP]
+    finding = found(records.RULES, probe([*old, *[connection(way, spared, Trial.HTTP2)] * 3]))[Id.TLS_RECORD_OVERFLOW]
+    assert (finding.severity, finding.saving_us) == (Severity.LOW, None)
+    alike = probe([*old, *[connection(way, replace(over_http1, settings_bytes=140), Trial.HTTP2)] * 3])
+    finding = found(records.RULES, alike)[Id.TLS_RECORD_OVERFLOW]
+    assert finding.severity is Severity.HIGH
+    assert finding.saving_us == pytest.approx(rtt_ms * 1000, rel=0.05)
+
+
+def test_where_a_large_record_waits_over_http2_for_whatever_reason_browsers_are_not_spared() -> None:
+    """Behind six packets, as where what comes before the answer took the others of the window."""
+    large = replace(PAGE, record_bytes=16_384)
+    old = [connection(Path(rtt_ms=80), large, one) for one in DEEP]
+    behind = connection(Path(rtt_ms=80, iw=6), replace(large, settings_bytes=140), Trial.HTTP2)
+    assert found(records.RULES, probe([*old, *[behind] * 3]))[Id.TLS_RECORD_OVERFLOW].severity is Severity.HIGH
+
+
+@ANYWHERE
+def test_it_is_told_as_browsers_get_it(rtt_ms: float) -> None:
+    """Tomcat: records of 16 KB over HTTP/1.1, and behind a head in a record of its own over HTTP/2."""
+    large = replace(PAGE, record_bytes=16_384)
+    old = [connection(Path(rtt_ms=rtt_ms), large, one) for one in DEEP]
+    behind_head = connection(Path(rtt_ms=rtt_ms), replace(large, settings_bytes=140, head_apart=True), Trial.HTTP2)
+    finding = found(records.RULES, probe([*old, *[behind_head] * 3]))[Id.TLS_RECORD_OVERFLOW]
+    assert (finding.severity, facts(finding)["alpn"]) == (Severity.MEDIUM, "h2")
+
+
+def test_settings_in_the_packet_of_the_first_record_are_no_head_that_could_be_read() -> None:
+    """What came in one read is told apart by nobody: hyper's settings then look like the answer's first record."""
+    large = replace(PAGE, record_bytes=16_384)
+    seen = connection(Path(rtt_ms=80), replace(large, settings_bytes=140), Trial.HTTP2)
+    place = next(number for number, one in enumerate(seen.records) if one.application)
+    at_us = seen.records[place].at_us
+    settings = replace(seen.records[place - 1], application=True, at_us=at_us, end_us=at_us)
+    together = replace(seen, records=(*seen.records[: place - 1], settings, *seen.records[place:]))
+    old = [connection(Path(rtt_ms=80), large, one) for one in DEEP]
+    finding = found(records.RULES, probe([*old, *[together] * 3]))[Id.TLS_RECORD_OVERFLOW]
+    assert finding.severity is Severity.HIGH
