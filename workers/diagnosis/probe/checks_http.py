@@ -25,7 +25,7 @@ from workers.diagnosis.probe.tls_visits import completed, negotiated_protocol, o
 from workers.diagnosis.probe.windows import LEAST_ANSWER_BYTES, filled_window
 from workers.diagnosis.units import ms, size, span
 from workers.measurement.evidence import EarlyData, Exchange, Trial, TrialEvidence
-from workers.measurement.finding import FindingId
+from workers.measurement.finding import Finding, FindingId
 
 # A server that answers quicker has no use for hints.
 _AT_ONCE_US = 50_000
@@ -35,8 +35,9 @@ _FIRST = (Trial.FULL, Trial.CLASSICAL, Trial.TLS12)
 
 def record_sizing(judged: Judged) -> Told:
     """By the records that carry the first 14 KB of an answer, and by those after them."""
-    if FindingId.TLS_RECORD_OVERFLOW in judged.found:
-        return no(_record_words(judged) or "too large for the first window")
+    overflow = judged.found.get(FindingId.TLS_RECORD_OVERFLOW)
+    if overflow is not None:
+        return no(_over_http2_words(overflow) or _record_words(judged) or "too large for the first window")
     trials = [trial for trial in judged.case.evidence.of(*_FIRST) if _application_lengths(trial)]
     if not trials:
         return unknown(judged, "no records seen")
@@ -46,6 +47,12 @@ def record_sizing(judged: Judged) -> Told:
     if max(map(sum, map(_application_lengths, trials))) <= LARGE_RECORD_BYTES:
         return unknown(judged, f"the answer is too small to tell ({size(max(early))})")
     return yes(_record_words(judged))
+
+
+def _over_http2_words(overflow: Finding) -> str | None:
+    told = {fact.name: fact.value for fact in overflow.evidence}
+    length_bytes = told.get("record_bytes")
+    return f"{size(length_bytes)} over HTTP/2" if told.get("alpn") == "h2" and isinstance(length_bytes, int) else None
 
 
 def _record_words(judged: Judged) -> str:

@@ -8,11 +8,12 @@ import pytest
 
 from workers.diagnosis.probe import records
 from workers.measurement.evidence import ProbeEvidence, Trial
+from workers.measurement.finding import Answer, CheckColumn, Severity
 from workers.measurement.finding import FindingId as Id
-from workers.measurement.finding import Severity
 from workers.tests.diagnosis.judging import cost, facts, found
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import DEEP, Server, connection, deep, probe
+from workers.tests.diagnosis.sites import check
 
 PAGE = Server(record_bytes=4_096, body_bytes=40_000)
 ANYWHERE = pytest.mark.parametrize("rtt_ms", [20, 80, 380])
@@ -38,6 +39,12 @@ def test_a_large_first_record_over_http2_alone_is_told(rtt_ms: float) -> None:
     assert finding.saving_us == pytest.approx(first_byte_us(large) - first_byte_us(small), rel=0.03)
     assert facts(finding)["alpn"] == "h2"
     assert Id.TLS_RECORD_OVERFLOW not in found(records.RULES, small)
+
+
+def test_the_checklist_tells_of_the_record_that_waits() -> None:
+    """And not of those over HTTP/1.1, which are small."""
+    cell = check(CheckColumn.RECORD_SIZING, over_both(80, record_bytes=16_384))
+    assert (cell.answer, cell.detail) == (Answer.NO, "16.4 kB over HTTP/2")
 
 
 @ANYWHERE
