@@ -2,10 +2,11 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 
 from backend.gates.baseline import COLUMNS, CONTENDED, VERSION
 from backend.gates.models import Gate, GateRun, RunState
-from backend.gates.rounds import Subject, Tally
+from backend.gates.rounds import Subject, Tally, other_half
 from backend.gates.samples import with_timings
 from backend.runs.models import Outcome, Run
 from backend.runs.queries import requested_runs
@@ -28,13 +29,25 @@ def collect(gate: Gate) -> list[GateRun]:
 def tallies(
     runs: Iterable[GateRun], subjects: Sequence[Subject], regions: Sequence[str]
 ) -> dict[str, dict[Subject, Tally]]:
-    """How far each subject is, by region."""
+    """How far each subject is, by region; of `runs` in their order."""
     counts: dict[tuple[str, Subject], Counter[str]] = defaultdict(Counter)
+    failed: dict[tuple[str, Subject], list[bool]] = defaultdict(list)
     for run in runs:
-        count, name = counts[run.region.code, (run.monitor_id, run.side)], _counted_as(run)
-        count[name] += 1
-        count["failed"] += name == "counting" and run.state == RunState.FAILED
-    return {region: {subject: Tally(**counts[region, subject]) for subject in subjects} for region in regions}
+        place, name = (run.region.code, (run.monitor_id, run.side)), _counted_as(run)
+        counts[place][name] += 1
+        if name == "counting":
+            failed[place].append(run.state == RunState.FAILED)
+
+    def tally(region: str, subject: Subject) -> Tally:
+        lost = _lost(failed[region, subject], failed[region, other_half(subject)])
+        return Tally(**counts[region, subject], lost=lost)
+
+    return {region: {subject: tally(region, subject) for subject in subjects} for region in regions}
+
+
+def _lost(failed: Sequence[bool], other: Sequence[bool]) -> int:
+    """Of runs that count how many failed, or did so in the other half of their pair, which may still be to come."""
+    return sum(map(any, zip_longest(failed, other[: len(failed)], fillvalue=False)))
 
 
 def _counted_as(run: GateRun) -> str:

@@ -43,18 +43,18 @@ def rounds_of(gate: Gate) -> Plan:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
     """The runs of one subject in one region. `counting` have ended and say something of the site, if only that they
-    `failed`."""
+    failed; of these are `lost` those that failed, or whose other half of a pair did."""
 
     pending: int = 0
     discarded: int = 0
     counting: int = 0
-    failed: int = 0
+    lost: int = 0
     nothing: int = 0
 
 
 def is_complete(tallies: Mapping[Subject, Tally], plan: Plan, look: int) -> bool:
     """Whether every subject of a region has its runs."""
-    return not any(_is_short(subject, tallies, plan, look) for subject in tallies)
+    return not any(_is_short(tally, plan, look) for tally in tallies.values())
 
 
 def next_subject(tallies: Mapping[Subject, Tally], plan: Plan, look: int, *, turn: int = 0) -> Subject | None:
@@ -65,12 +65,12 @@ def next_subject(tallies: Mapping[Subject, Tally], plan: Plan, look: int, *, tur
     """
     if any(tally.pending for tally in tallies.values()):
         return None
-    short = [subject for subject in tallies if _is_short(subject, tallies, plan, look)]
+    short = [subject for subject, tally in tallies.items() if _is_short(tally, plan, look)]
 
     def order(subject: Subject) -> tuple[bool, int, int, bool]:
         monitor, side = subject
         done = _done(tallies[subject])
-        other = tallies.get(_other(subject))
+        other = tallies.get(other_half(subject))
         leads = side == (Side.BEFORE if (done + turn) % 2 == 0 else Side.AFTER)
         return other is None or _done(other) <= done, done, monitor, not leads
 
@@ -87,16 +87,15 @@ def is_hopeless(tallies: Sequence[Tally], plan: Plan) -> bool:
     return any(tally.nothing > max(_SPARE, plan.per_region) for tally in tallies)
 
 
-def _is_short(subject: Subject, tallies: Mapping[Subject, Tally], plan: Plan, look: int) -> bool:
-    """Where one run of three failed there is another, since two say too little and would leave the region out. Where
-    most fail there is not. Of a pair either run is lost with the other."""
-    tally, other = tallies[subject], tallies.get(_other(subject))
-    lost = tally.failed + (0 if other is None else other.failed)
-    is_spoilt = tally.counting - lost < MIN_FRESH and 2 * lost < tally.counting
+def _is_short(tally: Tally, plan: Plan, look: int) -> bool:
+    """Where one run of three, or one pair, is lost there is another, since two say too little and would leave the
+    region out. Where most are there is not."""
+    is_spoilt = tally.counting - tally.lost < MIN_FRESH and 2 * tally.lost < tally.counting
     return tally.counting < plan.runs_at(look) or is_spoilt
 
 
-def _other(subject: Subject) -> Subject:
+def other_half(subject: Subject) -> Subject:
+    """The other side of the same monitor."""
     monitor, side = subject
     return monitor, _OTHER[side]
 

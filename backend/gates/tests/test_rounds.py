@@ -4,8 +4,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from backend.gates.models import Side
-from backend.gates.rounds import Plan, Tally, is_complete, is_discarded, is_hopeless, next_subject
+from backend.fleet.models import Region
+from backend.gates.collecting import tallies
+from backend.gates.models import GateRun, Side
+from backend.gates.rounds import Plan, Tally, is_complete, is_discarded, is_hopeless, next_subject, other_half
 
 PLAN = Plan(per_region=3, most=12, discard=1)
 BEFORE, AFTER = str(Side.BEFORE), str(Side.AFTER)
@@ -23,14 +25,14 @@ def test_runs_are_doubled_up_to_the_most(most: int, looks: int) -> None:
 
 def order(subjects: Sequence[tuple[int, str]], *, turn: int = 0, look: int = 1) -> list[tuple[int, str]]:
     """In which a region measures them."""
-    tallies = {subject: Tally() for subject in subjects}
+    found = {subject: Tally() for subject in subjects}
     made = []
-    while (subject := next_subject(tallies, PLAN, look, turn=turn)) is not None:
+    while (subject := next_subject(found, PLAN, look, turn=turn)) is not None:
         made.append(subject)
-        done = tallies[subject]
+        done = found[subject]
         is_first = is_discarded(done, PLAN)
-        tallies[subject] = Tally(discarded=1, counting=done.counting + (0 if is_first else 1))
-    assert is_complete(tallies, PLAN, look)
+        found[subject] = Tally(discarded=1, counting=done.counting + (0 if is_first else 1))
+    assert is_complete(found, PLAN, look)
     return made
 
 
@@ -40,9 +42,9 @@ def test_nothing_is_asked_for_while_a_run_is_under_way() -> None:
 
 def test_monitors_take_turns_until_each_has_its_runs() -> None:
     assert order([(1, AFTER), (2, AFTER)]) == [(1, AFTER), (2, AFTER)] * 4
-    tallies = {(1, AFTER): Tally(discarded=1, counting=3), (2, AFTER): Tally(discarded=1, counting=3)}
-    assert next_subject(tallies, PLAN, 1) is None
-    assert next_subject(tallies, PLAN, 2) == (1, AFTER)
+    found = {(1, AFTER): Tally(discarded=1, counting=3), (2, AFTER): Tally(discarded=1, counting=3)}
+    assert next_subject(found, PLAN, 1) is None
+    assert next_subject(found, PLAN, 2) == (1, AFTER)
 
 
 @pytest.mark.parametrize(("turn", "sides"), [(0, "BAABBAAB"), (1, "ABBAABBA")])
@@ -58,8 +60,8 @@ def test_the_other_half_of_a_pair_follows_at_once() -> None:
 
 
 def test_a_run_that_says_nothing_is_made_again_before_the_next_pair() -> None:
-    tallies = {(1, BEFORE): Tally(discarded=1), (1, AFTER): Tally(nothing=1)}
-    assert next_subject(tallies, PLAN, 1) == (1, AFTER)
+    found = {(1, BEFORE): Tally(discarded=1), (1, AFTER): Tally(nothing=1)}
+    assert next_subject(found, PLAN, 1) == (1, AFTER)
 
 
 def test_a_region_whose_runs_say_nothing_is_hopeless_in_the_end() -> None:
@@ -73,25 +75,59 @@ def test_a_look_is_complete_when_every_subject_has_its_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("counting", "failed", "look", "is_enough"),
+    ("counting", "lost", "look", "is_enough"),
     [(3, 0, 1, True), (3, 1, 1, False), (4, 1, 1, True), (4, 2, 1, True), (3, 2, 1, True), (6, 3, 2, True)],
 )
 def test_where_one_run_of_three_failed_another_is_made_so_that_the_region_counts(
-    counting: int, failed: int, look: int, is_enough: bool
+    counting: int, lost: int, look: int, is_enough: bool
 ) -> None:
-    tallies = {(1, AFTER): Tally(counting=counting, failed=failed)}
-    assert is_complete(tallies, PLAN, look) is is_enough
-    assert (next_subject(tallies, PLAN, look) is None) is is_enough
+    found = {(1, AFTER): Tally(counting=counting, lost=lost)}
+    assert is_complete(found, PLAN, look) is is_enough
+    assert (next_subject(found, PLAN, look) is None) is is_enough
 
 
-def test_a_pair_of_which_one_run_failed_is_made_again() -> None:
-    tallies = {(1, BEFORE): Tally(counting=3, failed=1), (1, AFTER): Tally(counting=3)}
-    assert not is_complete(tallies, PLAN, 1)
-    first = next_subject(tallies, PLAN, 1)
+def test_of_a_pair_that_is_made_again_both_runs_are() -> None:
+    found = dict.fromkeys([(1, BEFORE), (1, AFTER)], Tally(counting=3, lost=1))
+    first = next_subject(found, PLAN, 1)
     assert first is not None
-    tallies[first] = Tally(counting=4, failed=tallies[first].failed)
-    assert next_subject(tallies, PLAN, 1) == ((1, AFTER) if first == (1, BEFORE) else (1, BEFORE))
-    assert is_complete(dict.fromkeys(tallies, Tally(counting=4)), PLAN, 1)
+    found[first] = Tally(counting=4, lost=1)
+    assert next_subject(found, PLAN, 1) == other_half(first)
+    found[other_half(first)] = Tally(counting=4, lost=1)
+    assert is_complete(found, PLAN, 1)
+
+
+def tallied(before: str, after: str) -> dict[tuple[int, str], Tally]:
+    """What a region's runs come to, a letter each in their order: measured, failed, discarded, under way, nothing."""
+    states = {"m": "measured", "d": "measured", "f": "failed", "p": "pending", "n": "nothing"}
+    made = [
+        GateRun(monitor_id=1, side=side, region=Region(code="eu"), state=states[letter], discarded=letter == "d")
+        for side, letters in ((BEFORE, before), (AFTER, after))
+        for letter in letters
+    ]
+    return tallies(made, [(1, BEFORE), (1, AFTER)], ["eu"])["eu"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "lost", "is_enough"),
+    [
+        ("dmmm", "dmmm", (0, 0), True),
+        ("dmfm", "dmmm", (1, 1), False),
+        # Of the same pair both: three pairs without one of them are two.
+        ("dmfm", "dmfm", (1, 1), False),
+        ("dmfmm", "dmfmm", (1, 1), True),
+        ("dfmm", "dmfm", (2, 2), True),
+        # What says nothing is no part of a pair, and was made again.
+        ("dmnfm", "dmfm", (1, 1), False),
+        # A pair that is under way is not lost before its other half has failed.
+        ("dmmf", "dmmp", (1, 0), False),
+    ],
+)
+def test_a_pair_is_lost_once_whichever_of_its_runs_failed(
+    before: str, after: str, lost: tuple[int, int], is_enough: bool
+) -> None:
+    found = tallied(before, after)
+    assert (found[1, BEFORE].lost, found[1, AFTER].lost) == lost
+    assert is_complete(found, PLAN, 1) is is_enough
 
 
 def test_a_pair_that_was_begun_is_ended_before_another_that_was_delayed() -> None:
