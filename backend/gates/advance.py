@@ -9,7 +9,7 @@ from uuid import UUID
 
 from backend.fleet.queries import Health, RegionState, could_hear, regions_for
 from backend.gates.addresses import Sides, without_headers
-from backend.gates.arrivals import arrivals, led_on, one_place
+from backend.gates.arrivals import arrivals, doubtful, led_on, one_place
 from backend.gates.baseline import VERSION, Baseline, baseline_of
 from backend.gates.collecting import collect, tallies
 from backend.gates.ending import end
@@ -234,10 +234,12 @@ def _judge_finally(step: _Step, runs: Sequence[GateRun], *, status: Status) -> N
 
 
 def _verdict(step: _Step, runs: Sequence[GateRun]) -> str:
-    step.gate.reason = one_place(step.monitors, arrivals(step.gate, runs))
+    arrived = arrivals(step.gate, runs)
+    step.gate.reason = one_place(step.monitors, arrived)
     if step.gate.reason:
         return Verdict.ERROR
-    verdict = judge_gate(step.gate, step.rules, runs, baseline_of(step.gate, list(step.monitors.values())))
+    baseline = baseline_of(step.gate, list(step.monitors.values()))
+    verdict = judge_gate(step.gate, step.rules, runs, baseline, doubtful(step.monitors, arrived))
     GateRule.objects.bulk_update(step.rules, ["verdict", "reason", "found"])
     return verdict.value
 

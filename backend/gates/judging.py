@@ -32,8 +32,15 @@ _BUSY = (
 Values = Mapping[str, Sequence[float | None]]
 
 
-def judge_gate(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun], baseline: Baseline) -> Verdict:
-    """The verdict on all rules at this look; each rule's own is put into it, not saved."""
+def judge_gate(
+    gate: Gate,
+    rules: Sequence[GateRule],
+    runs: Sequence[GateRun],
+    baseline: Baseline,
+    doubtful: Mapping[int, str],
+) -> Verdict:
+    """The verdict on all rules at this look; each rule's own is put into it, not saved. By monitor `doubtful` says why
+    nobody knows whether it was the release that was measured."""
     is_paired = gate.baseline_mode == BaselineMode.URL
     before: Runs = _made(gate, runs, Side.BEFORE) if is_paired else baseline.by_monitor
     after = _made(gate, runs, Side.AFTER)
@@ -42,10 +49,10 @@ def judge_gate(gate: Gate, rules: Sequence[GateRule], runs: Sequence[GateRun], b
     comparisons = [_comparison(rule, before, after, hours[rule.pk], paired=is_paired) for rule in rules]
     plan = _plan(gate)
     judged_rules = zip(rules, comparisons, judge(comparisons, plan).rules, strict=True)
-    found = [
-        _explained(rule, _believed(one, comparison, plan, _busy(rule, before, after)), after)
-        for rule, comparison, one in judged_rules
+    believed = [
+        (rule, _believed(one, comparison, plan, _busy(rule, before, after))) for rule, comparison, one in judged_rules
     ]
+    found = [_explained(rule, _sure(one, doubtful.get(rule.monitor_id)), after) for rule, one in believed]
     for rule, judged in zip(rules, found, strict=True):
         _put(rule, judged, _grown(rule, judged, _at_this_hour(before, at), after))
     return overall([(judged.verdict, judged.rule.decides) for judged in found])
@@ -90,6 +97,11 @@ def _believed(judged: Judged, comparison: Comparison, plan: Plan, busy: Collecti
     others = {region: values for region, values in comparison.fresh.items() if region not in busy}
     (without,) = judge([replace(comparison, fresh=others)], plan).rules
     return judged if without.verdict is Verdict.FAIL else judged.left_open(_BUSY)
+
+
+def _sure(judged: Judged, doubt: str | None) -> Judged:
+    """What may be no release passes none; that it is slower holds of whatever it is."""
+    return judged if doubt is None or judged.verdict is not Verdict.PASS else judged.left_open(doubt)
 
 
 def _explained(rule: GateRule, judged: Judged, after: Runs) -> Judged:

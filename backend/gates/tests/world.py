@@ -22,6 +22,7 @@ from backend.runs.models import PendingRun, Run
 from backend.runs.tests.factories import make_agent, make_region
 from backend.runs.tests.results import FAILED, line_of, measured
 from backend.sites.models import Monitor, Site
+from workers.measurement.connection import Header
 from workers.measurement.messages import Measured, Outcome, PageMeasurement, ProbeMeasurement
 
 REGIONS = ("eu", "us", "ap")
@@ -45,13 +46,15 @@ Answer = Callable[[PendingRun], float | Outcome | None]
 
 @dataclass(slots=True, kw_only=True)
 class World:
-    """A site whose first byte takes 200 ms, give or take five per cent. `leads` says where an address leads to."""
+    """A site whose first byte takes 200 ms, give or take five per cent. `leads` says where an address leads to, and
+    `sets_cookie` which do so by an answer that sets a cookie."""
 
     member: Member
     site: Site
     regions: Mapping[str, Region]
     noise: np.random.Generator = field(default_factory=lambda: np.random.default_rng(7))
     leads: Callable[[str], str] = field(default=str)
+    sets_cookie: tuple[str, ...] = ()
 
     def monitor(self, kind: str = "probe") -> Monitor:
         return self.site.monitors.select_related("site__organisation").get(kind=kind)
@@ -107,7 +110,9 @@ class World:
         Listening.objects.update(since=since)
 
     def _end(self, run: PendingRun, said: float | Outcome) -> None:
-        outcome = arrived(run, self.leads(run.url or run.monitor.url)) if isinstance(said, float) else said
+        asked = run.url or run.monitor.url
+        by = asked if asked in self.sets_cookie else None
+        outcome = arrived(run, self.leads(asked), by=by) if isinstance(said, float) else said
         ingest(run.region, [line_of(run, outcome)], now=timezone.now())
         if isinstance(said, float):
             Run.objects.filter(run_id=run.run_id).update(**self._values(said), config_version=run.config_version)
@@ -120,15 +125,18 @@ class World:
         return values | {"ttfb_us": first_byte, "total_us": total, "lcp_us": total + 300_000, "fcp_us": total + 90_000}
 
 
-def arrived(run: PendingRun, url: str) -> Measured:
-    """A usual result whose answer came from an address."""
-    usual = measured(run.kind).measurement
+def arrived(run: PendingRun, url: str, *, by: str | None = None) -> Measured:
+    """A usual result whose answer came from an address, by way of another one that set a cookie."""
+    usual, setting = measured(run.kind).measurement, (Header(name="Set-Cookie", value="(redacted)"),)
     if isinstance(usual, PageMeasurement):
         first, *others = usual.waterfall.requests
-        waterfall = replace(usual.waterfall, requests=(replace(first, url=url), *others))
+        way = () if by is None else (replace(first, number=0, url=by, redirected_to=url, response_headers=setting),)
+        waterfall = replace(usual.waterfall, requests=(*way, replace(first, url=url), *others))
         return Measured(measurement=replace(usual, waterfall=waterfall))
     assert isinstance(usual, ProbeMeasurement)
-    return Measured(measurement=replace(usual, hops=(replace(usual.hops[-1], url=url),)))
+    last = replace(usual.hops[-1], url=url)
+    hops = (last,) if by is None else (replace(last, url=by, response_headers=setting), last)
+    return Measured(measurement=replace(usual, hops=hops))
 
 
 def make_world(member: Member) -> World:
