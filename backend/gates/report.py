@@ -16,7 +16,7 @@ _MARKS = {
     Verdict.ERROR: "⚠️ error",
 }
 # What Markdown or a table would take for its own.
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#!~])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>&|#!~])")
 
 
 def markdown_report(view: GateView, *, url: str) -> str:
@@ -42,7 +42,7 @@ def _release(view: GateView) -> str:
 
 def _row(view: RuleView) -> str:
     rule, found = view.rule, view.found
-    name = f"{metric_of(rule.metric).label} ({rule.monitor.kind})"
+    name = _plain(f"{metric_of(rule.metric).label} ({rule.monitor.kind})")
     verdict = _MARKS.get(Verdict(rule.verdict), "") if rule.verdict else "not judged"
     if rule.level == Level.WARN:
         verdict += " (warns only)"
@@ -63,7 +63,7 @@ def _regions(rules: Iterable[RuleView]) -> Iterable[str]:
     for view in rules:
         if view.found is not None and view.found.regions and view.rule.verdict != Verdict.PASS:
             parts = ", ".join(f"{part.region} {signed(part.pct.value)} %" for part in view.found.regions)
-            yield f"{metric_of(view.rule.metric).label} by region: {parts}."
+            yield f"{_plain(metric_of(view.rule.metric).label)} by region: {parts}."
             yield ""
 
 
@@ -91,4 +91,4 @@ def _notes(view: GateView) -> Iterable[str]:
 
 
 def _plain(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text.replace("\n", " "))
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

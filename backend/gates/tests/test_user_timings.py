@@ -5,6 +5,7 @@ import pytest
 from backend.gates.growth import growth
 from backend.gates.models import Gate
 from backend.gates.questions import AskedRule, InvalidGateError
+from backend.gates.report import markdown_report
 from backend.gates.tests.world import World
 from backend.runs.tests.results import timed_page
 from backend.sites.models import Monitor
@@ -88,3 +89,14 @@ def test_what_delays_the_page_delays_its_marks_and_not_its_measures() -> None:
     before, after = ({region: [run] * 3 for region in ("eu", "us")} for run in (sample, later))
     assert growth(HERO, before, after) == [{"phase": "wait", "ms": 40.0}, {"phase": "after first byte", "ms": 20.0}]
     assert growth(CART, before, after) == []
+
+
+def test_a_name_of_the_pages_own_stays_in_its_cell_of_the_report(page: World) -> None:
+    odd = "mark:a|b <i>&amp;`c`"
+    Monitor.objects.filter(pk=page.monitor("page").pk).update(user_timings=[odd])
+    page.history(kind="page", timings={odd: 300_000})
+    gate = page.play(page.ask(AskedRule(metric=odd, max_change_pct=10)), lambda _: timed_page({odd: 500_000}))
+    text = markdown_report(page.view(gate), url="https://service.example/")
+    escaped = "mark a\\|b \\<i\\>\\&amp;\\`c\\`"
+    assert f"\n| {escaped} (page) | +10 % | " in text
+    assert f"\n{escaped} by region: " in text
