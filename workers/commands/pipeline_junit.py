@@ -65,7 +65,8 @@ def _document(name: str, cases: list[Element], told: str, duration_s: int | None
     marks = Counter(case[0].tag for case in cases if len(case))
     counts = {"tests": len(cases), "failures": marks["failure"], "errors": marks["error"], "skipped": marks["skipped"]}
     numbers = {key: str(value) for key, value in {**counts, "time": duration_s or 0}.items()}
-    suites = Element("testsuites", numbers)
+    # The schema of Jenkins' xUnit plugin, which refuses whole files, counts what was skipped by suite alone.
+    suites = Element("testsuites", {key: value for key, value in numbers.items() if key != "skipped"})
     suite = SubElement(suites, "testsuite", {"name": harmless(name), **numbers})
     suite.extend(cases)
     SubElement(suite, "system-out").text = harmless(told)

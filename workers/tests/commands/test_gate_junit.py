@@ -32,7 +32,9 @@ def suite_of(text: str) -> ElementTree.Element:
     suites = ElementTree.fromstring(text)
     (suite,) = suites
     assert suite.tag == "testsuite"
-    assert all(suites.get(name) == suite.get(name) for name in ("tests", "failures", "errors", "skipped"))
+    # What is skipped is counted by suite: files with more are refused by the schema of Jenkins' xUnit plugin.
+    assert {**suites.attrib, "name": suite.get("name"), "skipped": suite.get("skipped")} == suite.attrib
+    assert "skipped" not in suites.attrib
     return suite
 
 
