@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from http import HTTPStatus
 from http.client import HTTPException, HTTPMessage, IncompleteRead
 from pathlib import Path
@@ -233,8 +234,13 @@ def _is_worth_another_try(answer: _Answer) -> bool:
 
 
 def _pause_s(answer: _Answer, usual_s: float) -> float:
+    """Until when the answer asks to be left alone: seconds or a date (RFC 9110, 10.2.3)."""
     asked = answer.headers.get("Retry-After", "")
-    return min(float(asked), _MAX_PAUSE_S) if asked.isdecimal() else usual_s
+    try:
+        asked_s = float(asked) if asked.isdecimal() else parsedate_to_datetime(asked).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return usual_s
+    return min(max(asked_s, 0.0), _MAX_PAUSE_S)
 
 
 def _document(body: bytes) -> dict[str, Any] | None:

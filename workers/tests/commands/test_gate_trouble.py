@@ -47,12 +47,20 @@ def test_a_service_in_trouble_and_a_proxy_without_it_are_asked_again(status: int
         assert ask(stub) == 0
 
 
-def test_how_long_to_wait_is_read_however_a_proxy_writes_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("written", "asked_s"),
+    [("7", 7), ("600", 60), ("Thu, 01 Jan 1970 00:01:47 GMT", 7), ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("soon", 0.5)],
+)
+def test_how_long_to_wait_is_read_however_a_proxy_writes_it(
+    monkeypatch: pytest.MonkeyPatch, written: str, asked_s: float
+) -> None:
     paused: list[float] = []
+    monkeypatch.setattr("workers.commands.pipeline_api._PAUSES_S", (0.5,))
     monkeypatch.setattr("workers.commands.pipeline_api.time.sleep", paused.append)
-    with Stub([begun(), Said(429, b"", {"retry-after": "7"}), gate()]) as stub:
+    monkeypatch.setattr("workers.commands.pipeline_api.time.time", lambda: 100.0)
+    with Stub([begun(), Said(429, b"", {"retry-after": written}), gate()]) as stub:
         assert ask(stub) == 0
-    assert 7 in paused
+    assert asked_s in paused
 
 
 @pytest.mark.parametrize("status", [401, 404])
