@@ -9,7 +9,7 @@ from backend.analysis.gate import judge
 from backend.analysis.gate_estimate import LOSS, Estimate, Sides
 from backend.analysis.gate_pairs import difference_of
 from backend.analysis.gate_types import Comparison, Judged, Plan, Rule, Values, Verdict
-from backend.analysis.noise import Floats
+from backend.analysis.noise import Floats, scatter
 from backend.analysis.tests.pairs_world import World, outcomes, values
 
 GATES = 300
@@ -101,6 +101,8 @@ def test_a_run_without_its_other_half_does_not_count() -> None:
         ({"0": [None] * 6, "1": [1.0] * 6, "2": [1.0] * 6}, side(100.0), "6 of 18 runs of the baseline failed"),
         (side(100.0, runs=2), side(100.0, runs=2), "2 pairs of runs in a region; at least 3 are needed."),
         ({}, side(100.0), "0 pairs of runs in a region"),
+        ({}, {}, "0 pairs of runs in a region"),
+        (side(100.0, regions=2, runs=3), side(100.0, regions=2, runs=3), "6 pairs of runs in all; at least 8 say"),
         (side(100.0, regions=1, runs=3), side(100.0, regions=1, runs=3), "3 pairs of runs in all; at least 7 say"),
     ],
 )
@@ -116,6 +118,13 @@ def test_a_region_with_too_few_pairs_is_left_out() -> None:
     found = judged(before, after).found
     assert found is not None
     assert found.left_out == ("2",)
+
+
+def test_half_of_the_regions_are_enough() -> None:
+    before, after = side(100.0, regions=2, runs=12), side(100.0, regions=2, runs=12, seed=2)
+    after["1"] = after["1"][:2]
+    found = judged(before, after)
+    assert (found.verdict, found.found is not None and found.found.left_out) == (Verdict.PASS, ("1",))
 
 
 def test_where_most_regions_have_too_few_pairs_nothing_is_said() -> None:
@@ -140,6 +149,17 @@ def test_a_difference_is_as_sure_as_its_pairs_and_as_what_two_servers_differ_by_
     assert found.variance == pytest.approx(runs + own)
     assert found.freedom == pytest.approx((runs + own) ** 2 / (runs**2 / 12 + own**2 / 100))
     assert [part.variance for part in found.regions] == pytest.approx([LOSS * single / 7 + own] * 2)
+    # A difference has the noise of two runs.
+    assert found.noise.run_sds == pytest.approx([(single / 2) ** 0.5] * 2)
+
+
+def test_one_difference_far_off_counts_as_four_deviations() -> None:
+    steady = np.array([-0.01, 0.0, 0.01] * 4)
+    near, far = (differing(np.append(steady, apart)) for apart in (0.2, 2.0))
+    assert near.variance == pytest.approx(far.variance)
+    limit = 4 * scatter(np.append(steady, 2.0))
+    single = (8 * 0.01**2 + limit**2) / 12
+    assert far.variance == pytest.approx(LOSS * single / 13 + 0.01**2)
 
 
 @pytest.mark.parametrize(("count", "quiet", "wild"), [(8, 4 / 7, 4 / 7), (9, 0.25, 1)])
