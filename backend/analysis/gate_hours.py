@@ -56,8 +56,9 @@ def of_this_hour(comparison: Comparison, both: Sides, *, offset: float) -> tuple
     hours = comparison.hours
     if hours is None:
         return both, Already()
-    times = [_measured_at(comparison.history[region], hours.times[region]) for region in both.regions]
-    history, drift = at_its_end(times, both.history)
+    known = {region: [*hours.before.get(region, ()), *comparison.history[region]] for region in both.regions}
+    times = [_measured_at(series, hours.times[region]) for region, series in known.items()]
+    history, drift = at_its_end(times, list(logarithms(known, offset).values()))
     days = [_day_of(made, logs) for made, logs in zip(times, history, strict=True)]
     moved = tuple(_at_hour(day, made, logs, hours.at) for day, made, logs in zip(days, times, history, strict=True))
     then = [hours.at - ago for ago in same_hour(hours.at, _days_since(times, hours.at))]
@@ -69,7 +70,8 @@ def of_this_hour(comparison: Comparison, both: Sides, *, offset: float) -> tuple
         hour_before=_most_above([hour, [_newest(logs) for logs in hour]], moved),
         perhaps=max(drift, _most_above(from_then, moved)),
     )
-    return replace(both, history=moved), already
+    asked = tuple(logs[-before.size :] for logs, before in zip(moved, both.history, strict=True))
+    return replace(both, history=asked), already
 
 
 def _measured_at(series: Sequence[float | None], times: Sequence[float]) -> Floats:

@@ -40,11 +40,14 @@ class Rule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hours:
-    """When each run of history was made, by region, and about when the fresh ones were: in Unix seconds. `lately` is
-    what was measured in the hour before the release, whether or not history has it, until `lately_until`."""
+    """When each run of history was made, by region, and about when the fresh ones were: in Unix seconds. `before` is
+    what was measured right before history, whose runs stand before it in `times`: a day of history begins at the time
+    of the day that is asked about, of which it knows one side alone. `lately` is what was measured in the hour before
+    the release, whether or not history has it, until `lately_until`."""
 
     times: Mapping[str, Sequence[float]]
     at: float
+    before: Values = field(default_factory=dict)
     lately: Values = field(default_factory=dict)
     lately_until: float | None = None
 

@@ -37,6 +37,9 @@ FROM unnest(%(regions)s::bigint[]) AS place (region_id), LATERAL (
 ) run
 ORDER BY place.region_id, run.scheduled_for
 """
+# So much of what lies before history says what it was like at the time of the release the day before, from when history
+# is: an hour of it, and another where clocks were set since.
+_BEFORE = timedelta(hours=2)
 # So long before the release says what it was like already; where another one came within it, so long before that one.
 _LATELY = timedelta(hours=1)
 # Of each run what was measured, by column; under `AT` when, in Unix seconds, under `CONTENDED` 1 for one that other
@@ -46,11 +49,12 @@ Samples = Mapping[str, Sequence[Mapping[str, float | None]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Baseline:
-    """By monitor and region code, in order of time; `lately` is what the hour before the release brought, also during
-    incidents, and `lately_until` its end in Unix seconds. Of monitors that are `cut` there is more in a region than is
-    looked at. `warnings` are sentences."""
+    """By monitor and region code, in order of time; `before` is what was measured right before that, and `lately` what
+    the hour before the release brought, also during incidents, with `lately_until` its end in Unix seconds. Of monitors
+    that are `cut` there is more in a region than is looked at. `warnings` are sentences."""
 
     by_monitor: Mapping[int, Samples]
+    before: Mapping[int, Samples] = field(default_factory=dict)
     lately: Mapping[int, Samples] = field(default_factory=dict)
     lately_until: float | None = None
     cut: frozenset[int] = frozenset()
@@ -82,19 +86,24 @@ def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
     if gate.baseline_mode == BaselineMode.URL:
         return Baseline(by_monitor={})
     since, until = gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
-    spans = disturbed(gate.site_id, since, until)
-    sieve = _Sieve(spans)
+    spans = disturbed(gate.site_id, since - _BEFORE, until)
+    sieve, sieve_before = _Sieve([span for span in spans if span[1] > since]), _Sieve(spans)
     regions = dict(Region.objects.filter(code__in=gate.regions).values_list("pk", "code"))
     versions = versions_alike(monitors)
-    measured = {pk: _measured(pk, alike, regions, (since, until)) for pk, alike in versions.items()}
+    measured = {pk: _measured(pk, alike, regions, (since - _BEFORE, until)) for pk, alike in versions.items()}
     earlier = deploys_between(gate.site, until - _LATELY, until)
     begun = min([until, *(deploy.at for deploy in earlier)])
     return Baseline(
-        by_monitor={pk: _chosen(samples, sieve.keeps) for pk, samples in measured.items()},
+        by_monitor={
+            pk: _chosen(samples, lambda at: at >= since and sieve.keeps(at)) for pk, samples in measured.items()
+        },
+        before={
+            pk: _chosen(samples, lambda at: at < since and sieve_before.keeps(at)) for pk, samples in measured.items()
+        },
         lately={pk: _chosen(samples, lambda at: begun - _LATELY <= at < begun) for pk, samples in measured.items()},
         lately_until=begun.timestamp(),
         cut=frozenset(pk for pk, found in measured.items() if any(len(runs) >= MAX_SAMPLES for runs in found.values())),
-        warnings=_warnings(spans, sieve.dropped),
+        warnings=_warnings([(max(begun, since), ended) for begun, ended in sieve.spans], sieve.dropped),
     )
 
 

@@ -135,12 +135,18 @@ def _contended_share(runs: Sequence[Sample | None]) -> float:
 
 def _hours(rule: GateRule, baseline: Baseline, at: float | None) -> Hours | None:
     """None where nobody knows when the runs of history were made."""
-    history = _of(rule, baseline.by_monitor)
-    times = {region: [made for run in runs if run and (made := run.get(AT))] for region, runs in history.items()}
-    is_known = all(len(times[region]) == len(runs) for region, runs in history.items())
-    if at is None or not is_known:
+    before, history = _of(rule, baseline.before), _of(rule, baseline.by_monitor)
+    runs = {region: [*before.get(region, ()), *made] for region, made in history.items()}
+    times = {region: [made for run in known if run and (made := run.get(AT))] for region, known in runs.items()}
+    if at is None or any(len(times[region]) != len(known) for region, known in runs.items()):
         return None
-    return Hours(times=times, at=at, lately=_values(rule, baseline.lately), lately_until=baseline.lately_until)
+    return Hours(
+        times=times,
+        at=at,
+        before=_values(rule, baseline.before),
+        lately=_values(rule, baseline.lately),
+        lately_until=baseline.lately_until,
+    )
 
 
 def _middle_of(runs: Sequence[GateRun]) -> float | None:
