@@ -136,6 +136,23 @@ def test_too_few_runs_are_an_error_and_no_verdict(history: int, fresh: int, reas
     assert (result.verdict, result.reason, result.found) == (Verdict.ERROR, reason, None)
 
 
+@pytest.mark.parametrize(
+    ("earlier", "fresh", "reason"),
+    [
+        ((5, 7, 10), (3, 3, 3), "at most 7 earlier runs to compare with in fra, iad; at least 10 are needed."),
+        ((60, 60, 60), (2, 1, 3), "fewer than 3 fresh runs in fra, iad."),
+    ],
+)
+def test_of_what_too_little_was_measured_is_said_of_the_regions_that_are_short_of_it(
+    earlier: tuple[int, ...], fresh: tuple[int, ...], reason: str
+) -> None:
+    before, after = (
+        {region: values[:count] for (region, values), count in zip(series(200, 60).items(), counts, strict=True)}
+        for counts in (earlier, fresh)
+    )
+    assert judged(Comparison(rule=TEN, history=before, fresh=after)).reason == reason
+
+
 def test_nothing_measured_at_all_is_an_error_and_so_is_nothing_to_compare_with() -> None:
     nothing = judged(Comparison(rule=TEN, history={}, fresh={}))
     assert (nothing.verdict, nothing.reason) == (Verdict.ERROR, "0 fresh runs in a region; at least 3 are needed.")

@@ -147,3 +147,11 @@ def test_a_level_goes_by_the_scatter_of_ten_earlier_runs_and_of_no_fewer(earlier
     fresh, before = {"fra": [100.0, 101.0, 102.0]}, {"fra": [100.0, 200.0] * (earlier // 2) + [100.0] * (earlier % 2)}
     both = sides(before, fresh, offset=0, least_fresh=3, least_history=0)
     assert bool(level_of(both, 4.0).noise.run_sds[0] > 0.2) is is_known
+
+
+def test_a_level_is_off_by_its_own_runs_and_batch_alone_however_long_its_history() -> None:
+    found = level_of(drawn(np.random.default_rng(5), regions=1, runs=6, batch_sd=0.05), 4.0)
+    single = LOSS * found.noise.run_sds[0] ** 2
+    assert found.fresh_variance == pytest.approx(single)
+    assert found.other_variance == pytest.approx(found.noise.batch_variance)
+    assert found.variance == pytest.approx(single / 6 + found.noise.batch_variance)
