@@ -148,7 +148,9 @@ class Api:
             where = answer.headers.get("Location", "")
             instead = f" and points to {where[:200]}" if where else ""
             kind = SilentError if _is_worth_another_try(answer) else UnreachableError
-            raise kind(f"{self._url} answers {answer.status}{instead}: is this the service's address?")
+            too_large = answer.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+            why = "what was sent is too large for a proxy before it" if too_large else "is this the service's address?"
+            raise kind(f"{self._url} answers {answer.status}{instead}: {why}")
         if document is None or not names.issubset(document):
             raise UnreachableError(f"{self._url} does not answer as the service does: is this its address?")
         return document

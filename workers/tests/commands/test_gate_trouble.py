@@ -105,6 +105,12 @@ def test_something_else_at_the_address_is_told(said: Said, capsys: pytest.Captur
     assert "is this" in capsys.readouterr().err
 
 
+def test_what_a_proxy_finds_too_large_is_told_as_that(capsys: pytest.CaptureFixture[str]) -> None:
+    with Stub([Said(413, b"<html>")]) as stub:
+        assert ask(stub) == 4
+    assert "answers 413: what was sent is too large for a proxy before it\n" in capsys.readouterr().err
+
+
 def test_a_redirect_gets_no_token(capsys: pytest.CaptureFixture[str]) -> None:
     with Stub([gate()]) as other, Stub([Said(302, b"", {"Location": f"{other.url}/api/v1/gates"})]) as stub:
         assert ask(stub) == 4
