@@ -12,7 +12,8 @@ body=$(printf '%s\n%s\n' "$marker" "$(cat "$REPORT")")
 comments="repos/${GITHUB_REPOSITORY:?}/issues/${PULL_REQUEST:?}/comments"
 # Who opened the pull request may write the mark too, and could change what is said there afterwards.
 ours='select(.user.type == "Bot" or (.author_association | IN("OWNER", "MEMBER", "COLLABORATOR")))'
-known=$(gh api --paginate "$comments" --jq ".[] | select(.body | startswith(\"$marker\")) | $ours | .id" | head -n 1)
+# To its end: who stops at the first line breaks off the pages behind it, and with them the job.
+known=$(gh api --paginate "$comments" --jq ".[] | select(.body | startswith(\"$marker\")) | $ours | .id" | sed -n 1p)
 if [[ -n $known ]]; then
   gh api --silent --method PATCH "repos/$GITHUB_REPOSITORY/issues/comments/$known" --raw-field "body=$body"
 else

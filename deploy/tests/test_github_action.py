@@ -148,3 +148,9 @@ def run_comment(folder: Path, *, known: str, report: str) -> str:
     }
     subprocess.run([ACTION / "comment.sh"], env=environment, check=True, timeout=240)
     return calls.read_text()
+
+
+def test_of_several_comments_on_several_pages_the_first_is_changed(tmp_path: Path) -> None:
+    # More than a pipe holds of what nobody reads.
+    known = "\n".join(map(str, range(41, 15_000)))
+    assert "issues/comments/41 " in run_comment(tmp_path, known=known, report="### pass")
