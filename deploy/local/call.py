@@ -18,12 +18,15 @@ _PASSED_ON = {
     "manage": commands.manage,
     "python": commands.python,
 }
+_LONG = ", ".join(name for name, part in PARTS.items() if part.long)
 
 
 def main(arguments: list[str]) -> int:
     """Runs one command; the exit code. What went wrong is one sentence on standard error."""
     os.umask(0o077)
     name, rest = arguments[0], arguments[1:]
+    # Whoever asks what a command does, or is wrong, is told so before root makes or removes anything for it.
+    options = None if name in _PASSED_ON else _parser().parse_args(arguments)
     if name == handover.COMMAND:
         rest = handover.absolute(rest, Path(os.environ.get("FIRSTBYTE_FROM", ".")).absolute())
     try:
@@ -33,10 +36,7 @@ def main(arguments: list[str]) -> int:
         if name != handover.COMMAND:
             rights.put_away()
         places = Places(code=_CHECKOUT)
-        if name in _PASSED_ON:
-            return _PASSED_ON[name](places, rest)
-        options = _parser().parse_args(arguments)
-        return int(options.run(places, options))
+        return int(options.run(places, options) if options else _PASSED_ON[name](places, rest))
     except StepError as error:
         print(f"\n{error}", file=sys.stderr)
         return 1
@@ -66,14 +66,14 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog=_about_benches(),
     )
-    limits.add_argument("parts", nargs="*", metavar="PART", help="by default all but the soak")
+    limits.add_argument("parts", nargs="*", metavar="PART", help=f"by default all but the long ones: {_LONG}")
     limits.set_defaults(run=commands.bench)
     logs = known.add_parser("logs", help="what the services say")
     logs.add_argument("name", nargs="?", help="one service; all of them when absent")
     logs.add_argument("-f", "--follow", action="store_true", help="go on until interrupted")
     logs.set_defaults(run=commands.logs)
     pace = known.add_parser("demo", help="make the demo shop slower, to see what happens then")
-    pace.add_argument("pace", choices=["slower", "normal"])
+    pace.add_argument("pace", choices=["slower", "normal"], metavar="{slower,normal}")
     pace.add_argument("--by", type=_per_cent, default=20, metavar="PERCENT", help="how much longer it works (20)")
     pace.set_defaults(run=commands.demo)
     known.add_parser("screens", help="pictures of every page").set_defaults(run=commands.screens)

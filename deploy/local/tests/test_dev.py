@@ -87,6 +87,7 @@ def test_every_bench_is_told_with_what_it_is_about() -> None:
     done = subprocess.run([DEV, "bench", "--help"], capture_output=True, text=True, timeout=120)
     for name, part in PARTS.items():
         assert f"{name:<15}{part.about}" in done.stdout
+    assert f"all but the long ones: {', '.join(name for name, part in PARTS.items() if part.long)}" in done.stdout
 
 
 def test_who_asks_where_there_is_no_python_is_told_what_there_is(dev: Dev) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.local import root
+from deploy.local import call, root
 
 
 def test_a_copy_is_readable_for_everybody_but_its_state_is_not(tmp_path: Path) -> None:
@@ -32,3 +32,15 @@ def test_what_the_service_user_may_read_is_asked_of_the_system(tmp_path: Path, m
     (tmp_path / "readable").touch()
     assert root._can_read(ourselves, tmp_path / "readable")
     assert not root._can_read(ourselves, tmp_path / "missing")
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["reset", "--help"], 0), (["demo", "quicker"], 2)])
+def test_whoever_asks_what_a_command_does_or_is_wrong_lets_root_do_nothing(
+    arguments: list[str], code: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(root, "step_down", lambda *_arguments: pytest.fail("root went to work"))
+    with pytest.raises(SystemExit) as end:
+        call.main(arguments)
+    assert end.value.code == code
+    assert f"usage: ./dev {arguments[0]}" in "".join(capsys.readouterr())
