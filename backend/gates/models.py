@@ -31,7 +31,7 @@ OPEN = (Status.QUEUED, Status.RUNNING)
 
 
 class Verdict(models.TextChoices):
-    """The analysis's own words."""
+    """What a gate, or a rule of it, came to. `error`: it could not be measured."""
 
     PASS = Found.PASS.value, "Pass"
     FAIL = Found.FAIL.value, "Fail"

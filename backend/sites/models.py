@@ -26,7 +26,7 @@ class SiteStatus(models.TextChoices):
 
 
 class MonitorKind(models.TextChoices):
-    """The wire's own kinds."""
+    """`probe`: a TLS probe of a URL. `page`: a page load in Chromium. `pair`: an asset at the CDN and at its origin."""
 
     PROBE = Kind.PROBE.value, "Probe"
     PAGE = Kind.PAGE.value, "Page load"

@@ -19,7 +19,7 @@ MAX_WINDOWS = 200
 
 
 class RuleKind(models.TextChoices):
-    """The words of `parameters.KINDS`."""
+    """What a rule asks of what is measured."""
 
     AVAILABILITY = "availability", KINDS["availability"].label
     FAILURES = "failures", KINDS["failures"].label

@@ -53,7 +53,6 @@ DEFAULT = Policy(name="default", quota=settings.API_REQUESTS_PER_MINUTE, window_
 TESTS = Policy(name="tests", quota=240, window_s=3600, of_organisation=True)
 # Reading a file takes up to seconds of a processor.
 IMPORTS = Policy(name="imports", quota=120, window_s=3600, of_organisation=True)
-POLICIES = (DEFAULT, TESTS, IMPORTS)
 
 
 def take(policy: Policy, caller: "Caller", *, count: int = 1) -> Standing:

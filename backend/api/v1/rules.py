@@ -1,5 +1,6 @@
 """Rules: what shall be told, and to whom."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -19,7 +20,7 @@ from backend.alerts.models import Channel as ChannelModel
 from backend.alerts.models import Rule as RuleModel
 from backend.alerts.models import RuleKind
 from backend.alerts.models.rules import MAX_RULE_NAME_CHARS
-from backend.alerts.parameters import MAX_DELAY_S
+from backend.alerts.parameters import KINDS, MAX_DELAY_S
 from backend.alerts.queries import rules as queries
 from backend.api.v1.access import CHANGE_ALERTS, READ_ALERTS, ApiRequest, needs
 from backend.api.v1.limits import Policy
@@ -39,8 +40,12 @@ PREVIEWS = Policy(name="previews", quota=20, window_s=60, of_organisation=True)
 Name = Annotated[str, StringConstraints(max_length=MAX_RULE_NAME_CHARS)]
 Params = Annotated[
     dict[str, Any],
-    Field(max_length=20, description="Those of its kind, durations in ms; what is left out is as usual for the kind."),
+    Field(
+        max_length=20,
+        description="Those of its kind, times in ms unless a name says otherwise; what is left out is as usual for it.",
+    ),
 ]
+_USUAL = "; ".join(f"`{name}` {json.dumps(kind.defaults)}" for name, kind in KINDS.items())
 Channels = Annotated[list[UUID], Field(max_length=50, description="Empty tells all channels, also later ones.")]
 Delay = Annotated[int, Field(ge=0, le=MAX_DELAY_S, description="Seconds it has to last before it is told.")]
 Remind = Annotated[int, Field(description="Seconds between reminders while nobody acknowledged it; null for none.")]
@@ -124,9 +129,13 @@ def list_rules(request: ApiRequest, site: OfSite = None, limit: Limit = 50, curs
     return page_of(request, rows, Page[Rule], limit=limit, shape=_shape, key=lambda row: [row.rule.pk])
 
 
-@router.post("/rules", auth=CHANGE_ALERTS, response={201: Rule})
+@router.post(
+    "/rules",
+    auth=CHANGE_ALERTS,
+    response={201: Rule},
+    description=f"A new rule. It looks at what is measured from now on.\n\nKinds and their usual `params`: {_USUAL}.",
+)
 def create_rule(request: ApiRequest, rule: NewRule) -> Status[Rule]:
-    """A new rule. It looks at what is measured from now on."""
     site, monitor = _place(request, rule.site, rule.monitor)
     made = actions.create_rule(
         actor=request.caller.actor,

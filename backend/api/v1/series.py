@@ -84,7 +84,7 @@ def get_series(
     percentile: Percentile = "50",
     max_points: Annotated[int, Query(MAX_POINTS, ge=1, le=MAX_POINTS, description=_MAX_POINTS)] = MAX_POINTS,
 ) -> Series:
-    """Percentiles of each phase, by stretches of time and by region. Runs of gates and confirmations are left out."""
+    """Percentiles of each phase, by stretches of time and by region, of runs of the schedule and tests by hand."""
     monitor = owned_monitor(request, monitor_id)
     now = timezone.now()
     # A whole minute, so that who asks again within it is told the same.

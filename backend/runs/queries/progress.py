@@ -63,7 +63,7 @@ ORDER BY found.place
 
 
 class RunState(StrEnum):
-    """The stages of the wire, and how it ended."""
+    """How far a run is, or how it ended."""
 
     QUEUED = "queued"
     STARTING = "starting"

@@ -14,7 +14,6 @@ from pytest_django import DjangoAssertNumQueries
 from backend.accounts.permissions import Role, Scope
 from backend.api.tests.v1.calling import Program, make_token, problem_of
 from backend.api.tests.v1.world import World
-from backend.api.v1 import limits
 from backend.api.v1.bodies import read_file
 from backend.api.v1.problems import ProblemError
 from backend.runs.models import Upload
@@ -147,7 +146,6 @@ def test_it_can_be_deleted(program: Program) -> None:
 
 
 def test_reading_files_has_a_limit_of_its_own(program: Program) -> None:
-    assert limits.IMPORTS in limits.POLICIES
     answer = program.post("imports", samples.devtools())
     assert '"imports";q=120;w=3600' in answer.headers["RateLimit-Policy"]
 
