@@ -61,5 +61,5 @@ _METRICS = {
 
 
 def settings_for(metric: str, *, interval_s: float, min_change_pct: float = 5) -> Settings:
-    """The settings of a metric of DESIGN 6; of another name those of a positive number with no least change."""
+    """The settings of a metric by its column; of another name those of a positive number with no least change."""
     return replace(_METRICS.get(metric, Settings()), interval_s=interval_s, min_change_pct=min_change_pct)

@@ -23,12 +23,13 @@ from backend.bench.figures import Figure
 CASES = ("claims", "detection", "gates", "ingest", "judging", "lateness", "api")
 # Of minutes each, and only for who names them.
 LONG = ("scale",)
+_ABOUT = "A table of figures with their targets, on throw-away servers. The exit code is 1 when a target is missed."
 _WHICH = f"which of {', '.join([*CASES, *LONG])}; without any all but the last"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m backend.bench", description=__doc__)
-    parser.add_argument("cases", nargs="*", choices=[*CASES, *LONG, []], help=_WHICH)
+    parser = argparse.ArgumentParser(prog="python -m backend.bench", description=_ABOUT)
+    parser.add_argument("cases", nargs="*", choices=[*CASES, *LONG, []], metavar="CASE", help=_WHICH)
     parser.add_argument("--json", action="store_true", help="one JSON document on stdout")
     options = parser.parse_args()
     with ExitStack() as servers:

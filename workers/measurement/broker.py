@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 from workers.measurement.messages import Kind
 from workers.measurement.routes import Lane, key_prefix, queue_name
 
-# Four to five times the longest run (120 s). It only brings back what died without a lease; see DESIGN 3.
+# Four to five times the longest run (120 s). It only brings back what died without a lease.
 VISIBILITY_TIMEOUT_S = 600
 # See `workers/turns`.
 TURN_S = 60

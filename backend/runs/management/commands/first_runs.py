@@ -13,7 +13,7 @@ from backend.sites.targets import check_target
 from workers.measurement.canvas import Canvas
 from workers.measurement.target import TargetError
 
-# "Could not measure", as everywhere on the command line (DESIGN 6).
+# "Could not measure", as everywhere on the command line (docs/command-line.md).
 EXIT_NOT_MEASURED = 4
 
 
