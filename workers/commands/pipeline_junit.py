@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from workers.commands.output import harmless
 from workers.commands.pipeline_rules import written_rule
 
-_PASSED, _FAILED, _NOT_MEASURED = 0, 1, 4
+_FAILED, _NOT_MEASURED = 1, 4
 # What a case that did not pass is called in the file.
 Mark = Literal["failure", "error", "skipped"]
 

@@ -129,6 +129,8 @@ def quic_zero_rtt(judged: Judged) -> Told:
 
 def ech(judged: Judged) -> Told:
     """By the HTTPS record of the name."""
+    if is_address(judged.case.evidence.host):
+        return not_applicable("its key comes with a name")
     mine = [name for name in judged.case.evidence.names if name.host == judged.case.evidence.host]
     records = [name.https for name in mine if name.https is not None]
     if any(record.ech for record in records):

@@ -81,7 +81,7 @@ def cost_of(hosts: Sequence[str], pairs: Sequence[LoadPair]) -> Cost:
         metrics=metrics,
         left_out=left_out,
         gone=_gone(hosts, compared),
-        warnings=(*_warnings(hosts, asked, pairs, compared, is_other=is_other), *_missing(left_out)),
+        warnings=(*_warnings(hosts, asked, compared, is_other=is_other), *_missing(left_out)),
         estimates=_estimates(compared),
         failure=failures[-1] if failures else None,
     )
@@ -205,12 +205,7 @@ def _reason(pair: LoadPair) -> LeftOut | None:
 
 
 def _warnings(
-    hosts: Sequence[str],
-    asked: Sequence[str],
-    pairs: Sequence[LoadPair],
-    compared: Sequence[SamplePair],
-    *,
-    is_other: bool,
+    hosts: Sequence[str], asked: Sequence[str], compared: Sequence[SamplePair], *, is_other: bool
 ) -> Iterator[PairWarning]:
     unasked = [host for host in hosts if host not in asked]
     if unasked and asked:

@@ -212,6 +212,11 @@ def test_ech_is_in_the_https_record() -> None:
     assert answers == [Answer.YES, Answer.NO, Answer.NO, Answer.UNKNOWN]
 
 
+def test_an_address_has_no_https_record_that_could_lack_a_key() -> None:
+    site = deep_site(host="192.0.2.7", names=())
+    assert told(CheckColumn.ECH, site) == (Answer.NOT_APPLICABLE, "its key comes with a name")
+
+
 def test_hints_are_of_use_to_pages_that_take_thought() -> None:
     assert check(CheckColumn.EARLY_HINTS, deep_site()).answer is Answer.NOT_APPLICABLE
     late_us = answer().asked_us + RTT_US + 300_000
