@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from workers.commands import UsageError
+from workers.commands import EXIT_NOT_MEASURED, EXIT_USAGE, UsageError
 from workers.commands.output import OutputError, ReaderGoneError, flush, give_up_stdout, make_streams_sound, say
 
 Handler = Callable[[int, FrameType | None], Any] | signal.Handlers
 
 _MAIN = threading.main_thread()
 _LACKS = "this needs the package {package}, which is not here; install firstbyte with its part [worker]."
-_NOT_MEASURED = 4
 # What a shell says of a program that a signal ended.
 _SIGNALLED = 128
 # It has processes of its own to end, in its own order.
@@ -38,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OutputError as error:
         give_up_stdout()
         say(f"firstbyte: {error}")
-        return _NOT_MEASURED
+        return EXIT_NOT_MEASURED
     except KeyboardInterrupt:
         return _SIGNALLED + signal.SIGINT
 
@@ -53,24 +52,24 @@ def _carry_out(words: Sequence[str]) -> int:
             module = _module_of(asked.command)
         except ModuleNotFoundError as error:
             say(f"firstbyte {asked.command}: {_LACKS.format(package=error.name)}")
-            return _NOT_MEASURED
+            return EXIT_NOT_MEASURED
     # Who is asked to end, or loses its terminal, ends its browsers and removes its files as after Ctrl+C.
     with _handling(_end, *(() if asked.command == _MINDS_SIGNALS_ITSELF else (signal.SIGTERM, signal.SIGHUP))):
         try:
             return int(module.run(asked))
         except UsageError as error:
             say(f"firstbyte {asked.command}: {error}")
-            return 2
+            return EXIT_USAGE
         except OutputError:
             raise
         except OSError as error:
             what = f"{error.filename}: " if error.filename else ""
             say(f"firstbyte {asked.command}: this machine refuses: {what}{error.strerror or error}")
-            return _NOT_MEASURED
+            return EXIT_NOT_MEASURED
         except Exception:
             # Not Python's own exit code 1, which says that a target failed its check.
             say(traceback.format_exc().rstrip())
-            return _NOT_MEASURED
+            return EXIT_NOT_MEASURED
 
 
 def _module_of(command: str) -> Any:

@@ -27,6 +27,7 @@ from workers.diagnosis.catalogue import (
 from workers.diagnosis.units import lasting
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import (
+    LEAST_COST_US,
     Answer,
     Cause,
     Check,
@@ -190,7 +191,7 @@ def hint_of(rows: Iterable[FoundCause]) -> Hint | None:
     if not costly:
         return None
     first = costly[0]
-    cost = f": {units.duration(first.saving_us)}" if (first.saving_us or 0) >= _LEAST_COST_US else ""
+    cost = f": {units.duration(first.saving_us)}" if (first.saving_us or 0) >= LEAST_COST_US else ""
     return Hint(text=f"{title_of(first.id, first.severity)}{cost}", level=_LEVELS[_gravest_severity(costly)])
 
 
@@ -235,7 +236,7 @@ def _verdict(findings: Sequence[Finding], gain_us: int | None, depth: Depth) -> 
             return Verdict(level="info", title="Nothing found in one connection", text=text)
         return Verdict(level="good", title="Nothing to mend was found", text="")
     count = f"{number_of(len(costly), 'thing')} to mend"
-    gain = "" if not gain_us or gain_us < _LEAST_COST_US else f"; a new visitor could save {units.duration(gain_us)}"
+    gain = "" if not gain_us or gain_us < LEAST_COST_US else f"; a new visitor could save {units.duration(gain_us)}"
     level: Level = "bad" if _LEVELS[_gravest_severity(costly)] == "bad" else "warn"
     return Verdict(level=level, title=f"{count}{gain}", text=f"First: {_with_cost(costly[0])}.")
 
@@ -263,7 +264,7 @@ def _parted(findings: Sequence[Finding], told: Sequence[Told]) -> tuple[tuple[To
 
 def _cost(finding: Finding, counts: Counts | None) -> str:
     whom = f" for {_WHOM[counts]}" if counts else ""
-    alone_us = finding.saving_us if (finding.saving_us or 0) >= _LEAST_COST_US else None
+    alone_us = finding.saving_us if (finding.saving_us or 0) >= LEAST_COST_US else None
     alone = "" if alone_us is None else f"{units.duration(alone_us)}{whom}"
     if finding.together is None:
         return alone
@@ -308,8 +309,6 @@ _EXACT_BYTES = 100_000
 _HOST_CHARS = 200
 # So many others that share a saving are named.
 _OTHERS = 3
-# What rounds to no millisecond costs nobody anything.
-_LEAST_COST_US = 500
 
 
 def _value(fact: Fact) -> str:

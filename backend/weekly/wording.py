@@ -12,12 +12,11 @@ from backend.alerts.wording import joined, length
 from backend.analysis.weeks import Course, MonitorWeek, RegionWeek
 from backend.weekly.report import Report, SiteWeek, begin_of
 from workers.diagnosis.catalogue import title_of
-from workers.measurement.finding import FindingId
+from workers.measurement.finding import LEAST_COST_US, FindingId
 from workers.measurement.finding import Severity as CauseSeverity
 
 # Of a message that people read to its end, and that Slack shows whole, with how many more there are.
 _MOST_SITES, _MOST_REGIONS, _MOST_CHARS = 7, 3, SECTION_CHARS - 50
-_LEAST_COST_US = 500
 _BY = "Monday to Sunday, by UTC. Slower and faster are told where each day was so beside the same day a week before."
 
 
@@ -132,13 +131,13 @@ def cause_title(site: SiteWeek) -> str | None:
     if site.cause is None or site.cause.finding not in set(FindingId):
         return None
     saving_us = site.cause.saving_us or 0
-    cost = f": {written('ttfb_ms', saving_us / 1_000)}" if saving_us >= _LEAST_COST_US else ""
+    cost = f": {written('ttfb_ms', saving_us / 1_000)}" if saving_us >= LEAST_COST_US else ""
     return f"{title_of(FindingId(site.cause.finding), CauseSeverity(site.cause.severity))}{cost}"
 
 
 def _to_mend(report: Report) -> Iterator[str]:
     """What costs most of all."""
-    costly = [site for site in report.sites if site.cause is not None and (site.cause.saving_us or 0) >= _LEAST_COST_US]
+    costly = [site for site in report.sites if site.cause is not None and (site.cause.saving_us or 0) >= LEAST_COST_US]
     if costly:
         worst = max(costly, key=lambda site: site.cause.saving_us or 0 if site.cause else 0)
         if title := cause_title(worst):

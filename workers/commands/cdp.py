@@ -2,9 +2,8 @@
 
 import argparse
 
-from workers.commands import UsageError
+from workers.commands import EXIT_OK, UsageError
 from workers.commands.logs import chunks_of, show_log
-from workers.commands.measuring import EXIT_OK
 from workers.measurement.compute.files.devtools_file import DevToolsFile, NoDevToolsError, read_devtools_file
 from workers.measurement.document import Document, milliseconds
 from workers.measurement.log_document import CDP_SCHEMA, log_document

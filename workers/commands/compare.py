@@ -7,10 +7,8 @@ from dataclasses import replace
 from typing import NamedTuple
 from uuid import uuid4
 
-from workers.commands import UsageError
+from workers.commands import EXIT_INCONCLUSIVE, EXIT_NOT_MEASURED, EXIT_OK, UsageError
 from workers.commands.measuring import (
-    EXIT_NOT_MEASURED,
-    EXIT_OK,
     allowed_of,
     canvas_of,
     request_for,
@@ -34,7 +32,6 @@ from workers.measurement.web_address import host_of
 from workers.pairs import PairEngine
 from workers.probes.settings import ProbeSettings
 
-EXIT_INCONCLUSIVE = 3
 # A leg that failed this often in a row goes on failing. Single failures are made up for by half as many pairs again.
 _FAILURES_IN_A_ROW = 3
 

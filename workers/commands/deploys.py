@@ -2,11 +2,9 @@
 
 import argparse
 
-from workers.commands import UsageError
+from workers.commands import EXIT_NOT_MEASURED, EXIT_OK, UsageError
 from workers.commands.output import say, write, write_json
 from workers.commands.pipeline_api import RefusedError, UnreachableError, api_of
-
-EXIT_NOT_TOLD = 4
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -18,17 +16,17 @@ def run(arguments: argparse.Namespace) -> int:
         if error.is_usage:
             raise UsageError(str(error)) from error
         say(f"firstbyte deploys: {error}")
-        return EXIT_NOT_TOLD
+        return EXIT_NOT_MEASURED
     except UnreachableError as error:
         say(f"firstbyte deploys: {error}")
-        return EXIT_NOT_TOLD
+        return EXIT_NOT_MEASURED
     where = arguments.site or "all sites"
     told = f"deploy {deploy['id']} of {where} at {deploy['at']}"
     if arguments.json:
         write_json(deploy)
     else:
         write(told)
-    return 0
+    return EXIT_OK
 
 
 def deploy_of(arguments: argparse.Namespace) -> dict[str, str]:

@@ -22,6 +22,7 @@ from workers.browser.chromium import inspect_chromium
 from workers.browser.faults import BrowserError
 from workers.browser.pool import BrowserPool
 from workers.browser.settings import BrowserSettings
+from workers.commands import EXIT_NOT_MEASURED, EXIT_OK
 from workers.commands.output import write, write_json
 from workers.config import AgentConfig, ConfigError, load_config
 from workers.fitness import browser_fault, unfit_in
@@ -38,7 +39,6 @@ from workers.tasks import make_app
 from workers.turns import missing_parts as missing_turns
 
 SCHEMA = "firstbyte.doctor/1"
-EXIT_UNHEALTHY = 4
 _PATIENCE_S = 3
 # What OpenSSL says of certificates (x509_vfy.h, X509_V_ERR_…).
 _NOT_YET_VALID, _EXPIRED, _OTHER_NAME, _OTHER_ADDRESS = 9, 10, 62, 64
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
         write_json({"schema": SCHEMA, "findings": [asdict(finding) for finding in findings]})
     else:
         write("\n".join(map(_line, findings)))
-    return 0 if all(finding.ok for finding in findings) else EXIT_UNHEALTHY
+    return EXIT_OK if all(finding.ok for finding in findings) else EXIT_NOT_MEASURED
 
 
 def examine() -> list[Finding]:

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from workers.commands import UsageError
-from workers.commands.measuring import EXIT_OK
+from workers.commands import EXIT_OK, UsageError
 from workers.commands.output import write
 from workers.config import AgentConfig, ConfigError, load_config
 from workers.firewall import Endpoint, Exceptions, ruleset, without_zone

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from workers.commands import UsageError
+from workers.commands import EXIT_NOT_MEASURED, EXIT_OK, UsageError
 from workers.commands.deploys import deploy_of
 from workers.commands.output import say, write, write_json
 from workers.commands.pipeline_addresses import address_of
@@ -15,7 +15,6 @@ from workers.commands.pipeline_api import Api, RefusedError, SilentError, Unreac
 from workers.commands.pipeline_junit import junit_of, junit_of_no_gate
 from workers.commands.pipeline_rules import parse_rule
 
-EXIT_NOT_MEASURED = 4
 _ENDED = frozenset({"done", "timeout", "cancelled"})
 # The service answers as soon as there is a verdict; proxies close what is silent for a minute.
 _WAIT_S = 45
@@ -42,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         return _not_measured(str(error), arguments)
     _report(gate, arguments)
     if not arguments.wait:
-        return 0
+        return EXIT_OK
     code = gate.get("exit_code")
     return code if isinstance(code, int) else EXIT_NOT_MEASURED
 

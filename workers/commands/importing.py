@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
-from workers.commands import UsageError
-from workers.commands.measuring import EXIT_NOT_MEASURED, EXIT_OK, canvas_of
+from workers.commands import EXIT_NOT_MEASURED, EXIT_OK, UsageError
+from workers.commands.measuring import canvas_of
 from workers.commands.output import say, write, write_json
 from workers.commands.page_drawing import draw_page
 from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, api_of

@@ -9,7 +9,7 @@ from ipaddress import IPv6Address, ip_network
 from typing import TextIO
 from uuid import uuid4
 
-from workers.commands import UsageError
+from workers.commands import EXIT_FAILED, EXIT_NOT_MEASURED, EXIT_OK, UsageError
 from workers.commands.output import say, takes_all_letters
 from workers.measurement.addresses import Network, parse_networks
 from workers.measurement.canvas import Canvas
@@ -17,7 +17,6 @@ from workers.measurement.failure import Blame, Stage
 from workers.measurement.messages import Early, Failed, Kind, Measured, ProbeMeasurement, ProgressStage, RunRequest
 from workers.measurement.target import EVERY_PORT, TargetError, parse_target
 
-EXIT_OK, EXIT_CHECK_FAILED, EXIT_NOT_MEASURED = 0, 1, 4
 # On one's own machine every address may be measured, as every port: there is nobody to protect from the caller.
 EVERYWHERE: tuple[Network, ...] = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 # Where a terminal does not tell its size, it is as large as the first ones were.
@@ -101,7 +100,7 @@ def exit_code(outcome: Measured | Failed) -> int:
     if isinstance(outcome, Measured):
         return EXIT_OK
     is_told = outcome.failure.stage is Stage.CHECK or _was_answered(outcome)
-    return EXIT_CHECK_FAILED if is_told and outcome.failure.blame is not Blame.MONITOR else EXIT_NOT_MEASURED
+    return EXIT_FAILED if is_told and outcome.failure.blame is not Blame.MONITOR else EXIT_NOT_MEASURED
 
 
 def _was_answered(outcome: Failed) -> bool:

@@ -2,9 +2,8 @@
 
 import argparse
 
-from workers.commands import UsageError
+from workers.commands import EXIT_OK, UsageError
 from workers.commands.logs import chunks_of, show_log
-from workers.commands.measuring import EXIT_OK
 from workers.measurement.compute.files.log_file import LogFile, NoNetlogError, read_log_file
 from workers.measurement.compute.files.log_rows import LogRows, rows_of
 from workers.measurement.document import Document

@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from workers.browser.seen import PageRun
+from workers.commands import EXIT_NOT_MEASURED
 from workers.commands.measuring import (
-    EXIT_NOT_MEASURED,
     canvas_of,
     exit_code,
     request_of,

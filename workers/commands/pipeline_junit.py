@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any, Literal
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from workers.commands import EXIT_FAILED, EXIT_NOT_MEASURED
 from workers.commands.output import harmless
 from workers.commands.pipeline_rules import written_rule
 
-_FAILED, _NOT_MEASURED = 1, 4
 # What a case that did not pass is called in the file.
 Mark = Literal["failure", "error", "skipped"]
 
@@ -21,7 +21,7 @@ def junit_of(gate: Mapping[str, Any]) -> str:
     cases = [_case_of(rule, gate) for rule in gate["rules"]]
     marks = {case[0].tag for case in cases if len(case)}
     # What ended the gate may be said of no rule: nobody waited until they were judged, or what was left open fails.
-    missing: Mapping[int, Mark] = {_FAILED: "failure", _NOT_MEASURED: "error"}
+    missing: Mapping[int, Mark] = {EXIT_FAILED: "failure", EXIT_NOT_MEASURED: "error"}
     mark = missing.get(gate["exit_code"])
     if mark is not None and mark not in marks:
         cases.append(_case("verdict", gate["site_name"], mark, gate["summary"] or f"The gate is {gate['status']}."))
@@ -48,7 +48,7 @@ def _mark_of(rule: Mapping[str, Any], gate: Mapping[str, Any], decides: bool) ->
         return None
     if decides and rule["verdict"] == "fail":
         return "failure"
-    if decides and (rule["verdict"] == "error" or (rule["verdict"] is None and gate["exit_code"] == _NOT_MEASURED)):
+    if decides and (rule["verdict"] == "error" or (rule["verdict"] is None and gate["exit_code"] == EXIT_NOT_MEASURED)):
         return "error"
     return "skipped"
 

@@ -7,13 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from workers.commands import UsageError
+from workers.commands import EXIT_FAILED, EXIT_NOT_MEASURED, EXIT_OK, UsageError
 from workers.commands.output import harmless, say, write, write_json
 from workers.commands.pipeline_api import Api, RefusedError, UnreachableError, api_of
 from workers.commands.sites_file import MAX_BYTES, FileError, SitesFile, read_file, written
 from workers.commands.unreadable import unreadable
 
-EXIT_SAME, EXIT_DIFFERS, EXIT_UNREACHABLE = 0, 1, 4
 # Written where there is something: an empty list is all that there shall be, and speaks against what is added by hand.
 _SELDOM = ("maintenance", "status_pages", "channels")
 # What belongs to the organisation, and to no site.
@@ -34,7 +33,7 @@ def run(arguments: argparse.Namespace) -> int:
         say(f"firstbyte sites: {error}")
     except UnreachableError as error:
         say(f"firstbyte sites: {error}")
-    return EXIT_UNREACHABLE
+    return EXIT_NOT_MEASURED
 
 
 def _export(api: Api, arguments: argparse.Namespace) -> int:
@@ -49,7 +48,7 @@ def _export(api: Api, arguments: argparse.Namespace) -> int:
         write_json(told)
     else:
         write(written(told).rstrip("\n"))
-    return EXIT_SAME
+    return EXIT_OK
 
 
 def _carry_out(api: Api, arguments: argparse.Namespace) -> int:
@@ -66,7 +65,7 @@ def _carry_out(api: Api, arguments: argparse.Namespace) -> int:
         write_json(outcome)
     else:
         write(harmless("\n".join(_lines(outcome["changes"]))))
-    return EXIT_DIFFERS if arguments.action == "plan" and outcome["changes"] else EXIT_SAME
+    return EXIT_FAILED if arguments.action == "plan" and outcome["changes"] else EXIT_OK
 
 
 def _read(name: str) -> SitesFile:

@@ -4,9 +4,9 @@ import argparse
 import sys
 from dataclasses import replace
 
-from workers.commands import UsageError
+from workers.commands import EXIT_INCONCLUSIVE, EXIT_NOT_MEASURED, EXIT_OK, UsageError
 from workers.commands.load_turns import load_in_turns
-from workers.commands.measuring import EXIT_NOT_MEASURED, EXIT_OK, canvas_of, request_of
+from workers.commands.measuring import canvas_of, request_of
 from workers.commands.output import write, write_json
 from workers.commands.page_arguments import browser_options, page_headers
 from workers.commands.page_loader import loader_of
@@ -17,7 +17,6 @@ from workers.diagnosis.without.verdict import Verdict
 from workers.measurement.messages import Kind, RunRequest
 from workers.measurement.page_rules import own_host_fault, page_faults
 
-EXIT_INCONCLUSIVE = 3
 _NO_VERDICT = frozenset({Verdict.INCONCLUSIVE, Verdict.BREAKS, Verdict.NOT_ASKED})
 
 

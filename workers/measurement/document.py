@@ -112,10 +112,10 @@ def certificate_part(certificate: Certificate | None) -> Document | None:
 
 
 def error_part(outcome: Measured | Failed) -> Document | None:
-    return _fault(outcome.failure) if isinstance(outcome, Failed) else None
+    return failure_part(outcome.failure) if isinstance(outcome, Failed) else None
 
 
-def _fault(failure: Failure) -> Document:
+def failure_part(failure: Failure) -> Document:
     return {
         "kind": str(failure.kind),
         "stage": str(failure.stage),

@@ -7,6 +7,9 @@ Only words of closed vocabularies and numbers cross the wire; titles and advice 
 from dataclasses import dataclass
 from enum import StrEnum
 
+# What rounds to no millisecond costs nobody anything, and is not said to.
+LEAST_COST_US = 500
+
 
 class Severity(StrEnum):
     """`critical`: visitors fail. `high`: a round trip or 200 ms on every new visit. `medium`: on some, or 50 ms."""

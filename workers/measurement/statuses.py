@@ -1,5 +1,7 @@
 """Status codes of HTTP that mean something to several sides (RFC 9110, 15)."""
 
+# What comes before the answer and is none: hints of what the page will need.
+EARLY_HINTS = 103
 # Answers that never have a body.
 WITHOUT_BODY = frozenset({204, 205})
 # Nor has this one, whose headers speak of what the cache holds.

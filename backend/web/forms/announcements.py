@@ -4,9 +4,10 @@ from django import forms
 
 from backend.status.announcing import Said
 from backend.status.models import MAX_ANNOUNCEMENT_CHARS, MAX_UPDATE_CHARS, AnnouncementStage
+from backend.web.forms.faults import FaultsForm
 
 
-class UpdateForm(forms.Form):
+class UpdateForm(FaultsForm):
     stage = forms.ChoiceField(
         label="How far you are", choices=AnnouncementStage.choices, initial=AnnouncementStage.INVESTIGATING
     )

@@ -5,11 +5,12 @@ from typing import Any
 
 from django import forms
 
-from backend.compare.pairings import InvalidPairingError, PairingDraft
+from backend.compare.pairings import PairingDraft
 from backend.fleet.models import Region
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S
 from backend.sites.monitor_settings import DEFAULT_INTERVAL_S
 from backend.web.cdn.words import first_verdict_in
+from backend.web.forms.faults import FaultsForm
 from backend.web.forms.regions import region_choices
 from workers.diagnosis.pair.verdict import MIN_PAIRS
 from workers.measurement.messages import Kind
@@ -18,7 +19,7 @@ from workers.measurement.messages import Kind
 _MAX_CHARS = 10_000
 
 
-class PairingForm(forms.Form):
+class PairingForm(FaultsForm):
     """One asset, and where the origin has it."""
 
     cdn_url = forms.CharField(
@@ -102,8 +103,3 @@ class PairingForm(forms.Form):
             ignore_certificate_errors=data["ignore_certificate_errors"],
             drop_headers=data.get("drop_headers", False),
         )
-
-    def add_faults(self, error: InvalidPairingError) -> None:
-        """Puts each sentence at its field."""
-        for field, sentence in error.faults.items():
-            self.add_error(field if field in self.fields else None, sentence)

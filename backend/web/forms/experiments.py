@@ -5,8 +5,8 @@ from typing import Any
 
 from django import forms
 
-from backend.experiments.actions import InvalidExperimentError
 from backend.fleet.models import Region
+from backend.web.forms.faults import FaultsForm
 from backend.web.forms.regions import region_choices
 from workers.diagnosis.without.turns import MAX_PAIRS, PAIRS
 from workers.diagnosis.without.verdict import MIN_PAIRS
@@ -15,7 +15,7 @@ from workers.diagnosis.without.verdict import MIN_PAIRS
 _MAX_CHARS = 10_000
 
 
-class ExperimentForm(forms.Form):
+class ExperimentForm(FaultsForm):
     """Hosts, from where, and how often."""
 
     hosts = forms.CharField(
@@ -41,8 +41,3 @@ class ExperimentForm(forms.Form):
     def clean_hosts(self) -> list[str]:
         """One by one."""
         return [name.strip() for name in self.cleaned_data["hosts"].split(",") if name.strip()]
-
-    def add_faults(self, error: InvalidExperimentError) -> None:
-        """Puts each sentence at its field."""
-        for field, sentence in error.faults.items():
-            self.add_error(field if field in self.fields else None, sentence)

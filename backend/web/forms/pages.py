@@ -6,7 +6,8 @@ from typing import Any, TypeVar
 
 from django import forms
 
-from backend.sites.monitor_settings import MAX_PAGE_LOADS, InvalidMonitorError, MonitorSettings
+from backend.faults import InvalidError
+from backend.sites.monitor_settings import MAX_PAGE_LOADS, MonitorSettings
 from backend.web.forms.followed import FollowedField
 from backend.web.forms.sites import MonitorChoices, MonitorForm
 from workers.measurement.page_options import DEVICES, Cookie, Device, Login, PageOptions, PageState, Protocol, Step
@@ -154,11 +155,11 @@ class PageMonitorForm(MonitorForm):
         unreadable = tuple(name for name in settings.unreadable if name not in written)
         return replace(settings, page=page, user_timings=self.cleaned_data["user_timings"], unreadable=unreadable)
 
-    def add_faults(self, error: InvalidMonitorError) -> None:
+    def add_faults(self, error: InvalidError) -> None:
         """A fault of the login stands at its user name, one of the screen where it was written."""
         places = {"login": "login_user", "device": "screen"}
         faults = {places.get(name, name): text for name, text in error.faults.items()}
-        super().add_faults(InvalidMonitorError(faults))
+        super().add_faults(InvalidError(faults))
 
     def _page(self, before: PageOptions) -> PageOptions:
         data = self.cleaned_data

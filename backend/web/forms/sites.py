@@ -8,8 +8,9 @@ from django import forms
 
 from backend.fleet.models import Region
 from backend.sites.models import MAX_INTERVAL_S, MIN_INTERVAL_S, Site
-from backend.sites.monitor_settings import TIMEOUT_RANGE_S, UNREADABLE, InvalidMonitorError, MonitorSettings
+from backend.sites.monitor_settings import TIMEOUT_RANGE_S, UNREADABLE, MonitorSettings
 from backend.sites.targets import check_target
+from backend.web.forms.faults import FaultsForm
 from backend.web.forms.regions import region_choices
 from backend.web.forms.several_sites import SitesField
 from workers.measurement.connection import Header
@@ -85,7 +86,7 @@ class MonitorChoices:
     timings_told: Sequence[str] = ()
 
 
-class MonitorForm(forms.Form):
+class MonitorForm(FaultsForm):
     """One monitor. Values of headers are written, never shown: a name that is there keeps its value until replaced."""
 
     url = forms.CharField(label="Address", max_length=10_000)
@@ -186,11 +187,6 @@ class MonitorForm(forms.Form):
             ignore_certificate_errors=data["ignore_certificate_errors"],
             unreadable=self._still_unreadable(written={"headers"} if headers else set()),
         )
-
-    def add_faults(self, error: InvalidMonitorError) -> None:
-        """Puts each sentence at its field."""
-        for field, sentence in error.faults.items():
-            self.add_error(field if field in self.fields else None, sentence)
 
     def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]

@@ -8,10 +8,11 @@ from django import forms
 from backend.sites.models import Site
 from backend.status.actions import Wanted
 from backend.status.models import MAX_SLUG_CHARS, MAX_TITLE_CHARS, StatusPage
+from backend.web.forms.faults import FaultsForm
 from backend.web.forms.several_sites import SitesField
 
 
-class StatusPageForm(forms.Form):
+class StatusPageForm(FaultsForm):
     title = forms.CharField(
         label="Title",
         max_length=MAX_TITLE_CHARS,

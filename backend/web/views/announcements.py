@@ -12,25 +12,25 @@ from backend.accounts.permissions import Permission
 from backend.faults import InvalidError
 from backend.status.announcing import MAX_LISTED, announce, delete_announcement, update_announcement
 from backend.status.models import Announcement, StatusPage
-from backend.status.queries import announcement, announcements, public_announcement, status_page
+from backend.status.queries import announcement, announcements, public_announcement
 from backend.web.access import MemberRequest, needs
 from backend.web.confirm import Question, ask
 from backend.web.forms.announcements import AnnouncementForm, UpdateForm
 from backend.web.status_page import told
-from backend.web.views.status_pages import whole_address
+from backend.web.views.status_pages import owned_page, whole_address
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @needs(Permission.EDIT_SITES)
 def overview(request: MemberRequest, page_id: UUID) -> HttpResponse:
     """What was announced on a page, and something new."""
-    page = _page(request, page_id)
+    page = owned_page(request, page_id)
     form = AnnouncementForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         try:
             made = announce(actor=request.user, page=page, title=form.cleaned_data["title"], said=form.said())
         except InvalidError as error:
-            _note(form, error)
+            form.add_faults(error)
         else:
             messages.success(request, f"Visitors of {page.title} are told.")
             return redirect("web:announcement", page.public_id, made.public_id)
@@ -48,7 +48,7 @@ def overview(request: MemberRequest, page_id: UUID) -> HttpResponse:
 @needs(Permission.EDIT_SITES)
 def one(request: MemberRequest, page_id: UUID, announcement_id: UUID) -> HttpResponse:
     """All that was said about it, and how it goes on."""
-    page = _page(request, page_id)
+    page = owned_page(request, page_id)
     found = _announcement(page, announcement_id)
     seen = public_announcement(found)
     form = UpdateForm(request.POST if request.method == "POST" else None, initial={"stage": seen.updates[0].stage})
@@ -56,7 +56,7 @@ def one(request: MemberRequest, page_id: UUID, announcement_id: UUID) -> HttpRes
         try:
             update_announcement(actor=request.user, announcement=found, said=form.said())
         except InvalidError as error:
-            _note(form, error)
+            form.add_faults(error)
         else:
             messages.success(request, f"Visitors of {page.title} are told.")
             return redirect("web:announcement", page_id, announcement_id)
@@ -74,7 +74,7 @@ def one(request: MemberRequest, page_id: UUID, announcement_id: UUID) -> HttpRes
 @needs(Permission.EDIT_SITES)
 def delete(request: MemberRequest, page_id: UUID, announcement_id: UUID) -> HttpResponse:
     """Asks first; then nothing of it is to be seen."""
-    found = _announcement(_page(request, page_id), announcement_id)
+    found = _announcement(owned_page(request, page_id), announcement_id)
     if request.method == "GET":
         question = Question(
             title=f"Delete {found.title}?",
@@ -89,20 +89,8 @@ def delete(request: MemberRequest, page_id: UUID, announcement_id: UUID) -> Http
     return redirect("web:announcements", page_id)
 
 
-def _page(request: MemberRequest, page_id: UUID) -> StatusPage:
-    page = status_page(request.organisation, page_id)
-    if page is None:
-        raise Http404
-    return page
-
-
 def _announcement(page: StatusPage, announcement_id: UUID) -> Announcement:
     found = announcement(page, announcement_id)
     if found is None:
         raise Http404
     return found
-
-
-def _note(form: UpdateForm, error: InvalidError) -> None:
-    for field, sentence in error.faults.items():
-        form.add_error(field, sentence)

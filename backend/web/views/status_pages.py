@@ -45,7 +45,7 @@ def add(request: MemberRequest) -> HttpResponse:
         try:
             made = create_status_page(actor=request.user, organisation=request.organisation, wanted=form.wanted())
         except InvalidStatusPageError as error:
-            _tell(form, error)
+            form.add_faults(error)
         else:
             messages.success(request, f"{made.title} can be seen by everybody who has its address.")
             return redirect("web:status_page", made.public_id)
@@ -56,7 +56,7 @@ def add(request: MemberRequest) -> HttpResponse:
 @needs(Permission.EDIT_SITES)
 def change(request: MemberRequest, page_id: UUID) -> HttpResponse:
     """What it shows, where it is, and the badges to copy."""
-    page = _owned(request, page_id)
+    page = owned_page(request, page_id)
     given = request.POST if request.method == "POST" else None
     form = StatusPageForm(given, sites=_sites(request), initial=initial_of(page))
     stamp = stamp_of(initial_of(page))
@@ -66,7 +66,7 @@ def change(request: MemberRequest, page_id: UUID) -> HttpResponse:
         try:
             page = change_status_page(actor=request.user, page=page, wanted=form.wanted())
         except InvalidStatusPageError as error:
-            _tell(form, error)
+            form.add_faults(error)
         else:
             messages.success(request, f"{page.title} is saved.")
             return redirect("web:status_page", page.public_id)
@@ -78,7 +78,7 @@ def change(request: MemberRequest, page_id: UUID) -> HttpResponse:
 @needs(Permission.EDIT_SITES)
 def delete(request: MemberRequest, page_id: UUID) -> HttpResponse:
     """Asks first; then its address leads nowhere."""
-    page = _owned(request, page_id)
+    page = owned_page(request, page_id)
     if request.method == "GET":
         question = Question(
             title=f"Delete {page.title}?",
@@ -108,7 +108,8 @@ def _overview(request: MemberRequest, form: StatusPageForm, status: int = 200) -
     return render(request, "status/list.html", context, status=status)
 
 
-def _owned(request: MemberRequest, page_id: UUID) -> StatusPage:
+def owned_page(request: MemberRequest, page_id: UUID) -> StatusPage:
+    """The organisation's page of this id. Raises Http404."""
     page = status_page(request.organisation, page_id)
     if page is None:
         raise Http404
@@ -122,8 +123,3 @@ def _sites(request: MemberRequest) -> list[Site]:
 def whole_address(page: StatusPage) -> str:
     """Where guests find a page."""
     return f"{settings.BASE_URL}{address_of(page)}"
-
-
-def _tell(form: StatusPageForm, error: InvalidStatusPageError) -> None:
-    for field, sentence in error.faults.items():
-        form.add_error(field, sentence)

@@ -41,6 +41,7 @@ from workers.diagnosis.probe.weighing import (
 from workers.diagnosis.probe.windows import answer_alone, behind_tickets_us, first_answer, known_window
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
+from workers.measurement.statuses import EARLY_HINTS
 
 # From here on thinking is told, and with high severity. What a good server may take is no fault.
 SLOW_THINK_US, VERY_SLOW_THINK_US = 200_000, 600_000
@@ -57,7 +58,6 @@ _NARROW_US = 15_000
 _LINK_SHARE = 0.5
 # Statuses of those who did what they were asked for; one that switches protocols has gone on to something else.
 _OBLIGING = range(200, 400)
-_EARLY_HINTS = 103
 _MOST_HEADER = 200
 
 
@@ -369,7 +369,7 @@ def _spared_by_quick_answers_us(thinks: list[int], slow: list[int]) -> int:
 def _is_page(trial: TrialEvidence) -> bool:
     if not trial.exchanges or not (header(trial, "content-type") or "").lower().startswith("text/html"):
         return False
-    return (trial.exchanges[0].body_bytes or 0) > BUFFERED_BODY_BYTES and _EARLY_HINTS not in trial.exchanges[0].interim
+    return (trial.exchanges[0].body_bytes or 0) > BUFFERED_BODY_BYTES and EARLY_HINTS not in trial.exchanges[0].interim
 
 
 def _in_one_go(trial: TrialEvidence, jitter: int, *, unclear: bool = False) -> bool:

@@ -26,10 +26,10 @@ from workers.diagnosis.probe.windows import LEAST_ANSWER_BYTES, filled_window
 from workers.diagnosis.units import ms, size, span
 from workers.measurement.evidence import EarlyData, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import Finding, FindingId
+from workers.measurement.statuses import EARLY_HINTS
 
 # A server that answers quicker has no use for hints.
 _AT_ONCE_US = 50_000
-_EARLY_HINTS = 103
 _FIRST = (Trial.FULL, Trial.CLASSICAL, Trial.TLS12)
 
 
@@ -158,7 +158,7 @@ def initial_window(judged: Judged) -> Told:
 def early_hints(judged: Judged) -> Told:
     """Servers send them over HTTP/2 only, since old clients of HTTP/1.1 stumble over them (RFC 8297, 3)."""
     exchanges = [(trial, one) for trial in judged.case.evidence.trials for one in trial.exchanges if one.status]
-    if any(_EARLY_HINTS in one.interim for _, one in exchanges):
+    if any(EARLY_HINTS in one.interim for _, one in exchanges):
         return yes("103 sent")
     thinking = [us for trial, one in exchanges if (us := _thinking_us(trial, one)) is not None]
     if thinking and min(thinking) < _AT_ONCE_US:

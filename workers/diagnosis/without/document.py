@@ -11,8 +11,7 @@ from workers.diagnosis.pair.verdict import CONFIDENCE
 from workers.diagnosis.without.cost import Cost, Estimate
 from workers.diagnosis.without.samples import COUNTS, Load, LoadPair, Metric
 from workers.diagnosis.without.verdict import MetricVerdict
-from workers.measurement.document import Document, milliseconds
-from workers.measurement.failure import Failure
+from workers.measurement.document import Document, failure_part, milliseconds
 
 WITHOUT_SCHEMA = "firstbyte.without/1"
 _PLAIN = frozenset({Metric.SPEED_INDEX, *COUNTS})
@@ -35,7 +34,7 @@ def without_document(url: str, cost: Cost, pairs: Sequence[LoadPair]) -> Documen
         "gone_hosts": list(cost.gone),
         "warnings": [warning.text for warning in cost.warnings],
         "loads": [_pair(pair) for pair in pairs],
-        "error": None if cost.failure is None else _error(cost.failure),
+        "error": None if cost.failure is None else failure_part(cost.failure),
     }
 
 
@@ -84,13 +83,4 @@ def _load(load: Load) -> Document:
         "left_out": None if load.left_out is None else str(load.left_out),
         **{_name(metric): _number(metric, values.get(metric)) for metric in Metric},
         "largest": None if load.sample is None else load.sample.largest,
-    }
-
-
-def _error(failure: Failure) -> Document:
-    return {
-        "kind": str(failure.kind),
-        "stage": str(failure.stage),
-        "blame": str(failure.blame),
-        "detail": failure.detail,
     }
