@@ -201,7 +201,7 @@ def _add_comparing(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=whole(1, _MAX_PAIRS, "pairs"),
         default=_PAIRS,
-        help=f"how often to ask both ({_PAIRS})",
+        help=f"how often to ask both ({_PAIRS}, at most {_MAX_PAIRS})",
     )
     add_all(parser)
     _add_options(parser)
@@ -220,7 +220,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         type=decimal(_MIN_TIMEOUT_S, _MAX_TIMEOUT_S, "seconds"),
         default=30.0,
-        help="give up after S seconds (30)",
+        help=f"give up after S seconds (30, at most {_MAX_TIMEOUT_S})",
     )
     known = os.environ.get("FIRSTBYTE_CA_FILE")
     authority = "trust this authority too (PEM; by default FIRSTBYTE_CA_FILE)"

@@ -79,7 +79,7 @@ def add_gate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--against-url", metavar="URL", action="append", default=[], help=other)
     release = "with --against-url or alone: where the release is reached, if not where the monitors measure; repeatable"
     parser.add_argument("--release-url", metavar="URL", action="append", default=[], help=release)
-    timeout = "let the service decide for S seconds at most (600)"
+    timeout = f"let the service decide for S seconds (600, at most {_MAX_TIMEOUT_S})"
     parser.add_argument("--timeout", metavar="S", type=whole(10, _MAX_TIMEOUT_S), default=600, help=timeout)
     wait = parser.add_mutually_exclusive_group()
     wait.add_argument("--wait", dest="wait", action="store_true", default=True, help="wait for the verdict (default)")

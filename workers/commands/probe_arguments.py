@@ -35,7 +35,8 @@ def add_probe(parser: argparse.ArgumentParser) -> None:
     deep = "about sixteen connections, each asking something else (the default)"
     depth.add_argument("--deep", dest="depth", action="store_const", const=Depth.DEEP, default=Depth.DEEP, help=deep)
     depth.add_argument("--light", dest="depth", action="store_const", const=Depth.LIGHT, help="one connection")
-    more = "measure N times, the first as deep as asked for; the one with the median first byte is told (1)"
+    more = "measure N times, the first as deep as asked for; the one with the median first byte is told"
+    more += f" (1, at most {_MAX_SAMPLES})"
     parser.add_argument("--samples", metavar="N", type=whole(1, _MAX_SAMPLES), default=1, help=more)
     add_profile(parser)
     instead = "connect to ADDR instead of looking HOST up, as curl does (may be repeated)"
