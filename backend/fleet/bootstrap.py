@@ -35,9 +35,7 @@ class Bootstrapped:
 
 
 @transaction.atomic
-def bootstrap(
-    *, organisation: str | None, email: str, regions: Sequence[NamedRegion], rotate: bool = False
-) -> Bootstrapped:
+def bootstrap(*, organisation: str | None, email: str, regions: Sequence[NamedRegion], rotate: bool) -> Bootstrapped:
     """Makes what is missing. Without a name the organisation is the first that there is. `rotate` gives the regions
     named here new secrets, and ends their old ones.
 

@@ -40,7 +40,6 @@ MAX_URGENT = 30
 MAX_GATE_RUNS = 300
 # Each takes some seconds and a dozen connections, and nobody waits for it.
 MAX_DIAGNOSES = 20
-MAX_RUNS_PER_REGION = 20
 # Nobody waits for these in person: they have lanes of their own, or none.
 _UNHURRIED = {Trigger.GATE: "runs of gates", Trigger.DIAGNOSE: "diagnoses", Trigger.COST: "loads without hosts"}
 
@@ -71,7 +70,7 @@ def start_trial(*, actor: User | None, organisation: Organisation, url: str, reg
     """Measures a URL once, by a deep probe and as a page, in regions by their codes. Raises TargetError, RunsError."""
     site = sites.create_draft(actor=actor, organisation=organisation, url=url)
     monitors = list(site.monitors.order_by("kind"))
-    run_ids = _start(monitors, organisation, regions, Trigger.MANUAL, depth=Depth.DEEP)
+    run_ids = _start(monitors, regions, Trigger.MANUAL, depth=Depth.DEEP)
     return Trial(site=site, run_ids=tuple(run_ids))
 
 
@@ -145,7 +144,7 @@ def test_now(*, actor: User | None, monitor: Monitor, regions: Sequence[str]) ->
 
     A probe looks deep: who asks wants to know why.
     """
-    return _start([monitor], monitor.site.organisation, regions, Trigger.MANUAL, depth=Depth.DEEP)
+    return _start([monitor], regions, Trigger.MANUAL, depth=Depth.DEEP)
 
 
 @transaction.atomic
@@ -161,20 +160,18 @@ def request_runs(
     monitor: Monitor,
     regions: Sequence[str],
     trigger: Trigger,
-    runs_per_region: int = 1,
     url: str | None = None,
 ) -> list[UUID]:
-    """Measures so often in each region by its code, besides the schedule; the ids by round, then by region.
+    """Measures once in each region by its code, besides the schedule; the ids in the order of the regions.
 
     A confirmation goes the way of a person's test, a gate's run has a lane of its own, and a diagnosis, which is deep,
     waits with the schedule. Published when the transaction commits. `url`, in its canonical form, is measured in place
     of the monitor's own. Raises RunsError for a region that is not usable, or when too many such runs are under way.
     """
-    if trigger in (Trigger.SCHEDULE, Trigger.MAPPED, Trigger.COST) or not 1 <= runs_per_region <= MAX_RUNS_PER_REGION:
-        raise ValueError(f"{runs_per_region} runs a region for the trigger {trigger}")
+    if trigger in (Trigger.SCHEDULE, Trigger.MAPPED, Trigger.COST):
+        raise ValueError(f"runs of the trigger {trigger} are not asked for here")
     depth = Depth.DEEP if trigger is Trigger.DIAGNOSE else Depth.LIGHT
-    organisation = monitor.site.organisation
-    return _start([monitor] * runs_per_region, organisation, regions, trigger, url=url, depth=depth)
+    return _start([monitor], regions, trigger, url=url, depth=depth)
 
 
 @transaction.atomic
@@ -192,7 +189,7 @@ def load_elsewhere(
     if fault is not None:
         raise RunsError(fault)
     organisation, address = monitor.site.organisation, page_settings.mapping_text(mapping)
-    run_ids = _start([monitor], organisation, regions, Trigger.MAPPED, mapping=address, depth=Depth.LIGHT)
+    run_ids = _start([monitor], regions, Trigger.MAPPED, mapping=address, depth=Depth.LIGHT)
     codes = list(dict.fromkeys(regions))
     detail = {"regions": codes, "host": mapping.host, "address": address.partition("=")[2]}
     record("load_elsewhere", monitor, actor=actor, organisation=organisation, **detail)
@@ -205,8 +202,7 @@ def load_without(*, monitor: Monitor, region: str, hosts: Sequence[str]) -> UUID
 
     In the lane of gates, behind people who test. The runs enter no chart, baseline, rule or alert. Raises RunsError.
     """
-    organisation = monitor.site.organisation
-    (run_id,) = _start([monitor], organisation, [region], Trigger.COST, without=list(hosts), depth=Depth.LIGHT)
+    (run_id,) = _start([monitor], [region], Trigger.COST, without=list(hosts), depth=Depth.LIGHT)
     return run_id
 
 
@@ -222,7 +218,6 @@ def _reconcile(site: Site) -> None:
 
 def _start(
     monitors: Sequence[Monitor],
-    organisation: Organisation,
     codes: Sequence[str],
     trigger: Trigger,
     *,
@@ -231,15 +226,13 @@ def _start(
     without: list[str] | None = None,
     depth: Depth,
 ) -> list[UUID]:
-    """One run of each monitor in each region; a monitor that is named twice runs twice."""
-    now = timezone.now()
+    """One run of each monitor, of one organisation, in each region; the ids by monitor, then by region."""
+    now, organisation = timezone.now(), monitors[0].site.organisation
     places = _places(organisation, codes)
     _refuse_too_many(organisation, len(monitors) * len(places), trigger)
-    # Runs of one monitor and region have slots of their own, so each has its own microsecond.
-    slots = [now + timedelta(microseconds=round_number) for round_number in range(len(monitors))]
     pending = [
-        _requested(monitor, region, slot, trigger, url=url, mapping=mapping, without=without, depth=depth)
-        for monitor, slot in zip(monitors, slots, strict=True)
+        _requested(monitor, region, now, trigger, url=url, mapping=mapping, without=without, depth=depth)
+        for monitor in monitors
         for region in places
     ]
     PendingRun.objects.bulk_create(pending)

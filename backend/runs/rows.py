@@ -104,7 +104,7 @@ def run_values(result: ResultRead) -> Row:
     )
 
 
-def connection_values(connection: ConnectionRead, *, timed: bool = True) -> Row:
+def connection_values(connection: ConnectionRead, *, timed: bool) -> Row:
     """What of CONNECTION_COLUMNS the result itself tells, with no time unless `timed`.
 
     Raises ValueError for what is no address.

@@ -69,7 +69,7 @@ def verdict_of(detail: RunDetail) -> Verdict:
     return measured_verdict(measurement)
 
 
-def cards_for(detail: RunDetail, visit: str = "") -> tuple[Card, ...]:
+def cards_for(detail: RunDetail, visit: str) -> tuple[Card, ...]:
     """The numbers of the visit that is shown; none where nothing was seen, and no praise for a run that failed."""
     if detail.measurement is None:
         return ()

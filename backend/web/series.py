@@ -26,6 +26,8 @@ _CHARTED = (
 _IN_BRIEF = {"connect_ms": "Connect (TCP)", "wait_ms": "Waiting"}
 METRIC_NAMES = {name: _IN_BRIEF.get(name, METRICS[name].label) for name in _CHARTED}
 PHASES = ("ttfb_ms", "dns_ms", "connect_ms", "tls_ms", "wait_ms", "download_ms")
+# As many as a chart has points.
+_MOST_ROWS = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,7 +108,7 @@ def name_of(metric: str) -> str:
     return METRIC_NAMES.get(metric) or metric_of(metric).label
 
 
-def series_table(series: PhaseSeries, *, limit: int = 400) -> SeriesTable:
+def series_table(series: PhaseSeries) -> SeriesTable:
     """The newest stretches of the series in words; what is drawn can be read."""
     if len(series.regions) == 1:
         columns = series.names
@@ -115,7 +117,7 @@ def series_table(series: PhaseSeries, *, limit: int = 400) -> SeriesTable:
         columns = tuple(region.name for region in series.regions)
         lines = _by_time(series)
     newest = sorted(lines, key=lambda line: line.at_ms, reverse=True)
-    return SeriesTable(columns=columns, rows=tuple(newest[:limit]))
+    return SeriesTable(columns=columns, rows=tuple(newest[:_MOST_ROWS]))
 
 
 def _line(point: SeriesPoint) -> SeriesRow:

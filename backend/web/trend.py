@@ -124,7 +124,7 @@ def trend_of(
     choice: Choice,
     since: datetime,
     until: datetime,
-    deploys: Sequence[Deploy] = (),
+    deploys: Sequence[Deploy],
 ) -> PhaseSeries:
     """What was found of the choice's metrics, by the names of regions."""
     by_name = sorted(found, key=lambda one: (one.region.name, one.region.code))

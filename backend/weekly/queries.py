@@ -21,7 +21,7 @@ def report_of(organisation: Organisation, week: date) -> WeeklyReport | None:
     return WeeklyReport.objects.filter(organisation=organisation, week=week).first()
 
 
-def reports(organisation: Organisation, *, before: date | None = None, limit: int) -> Sequence[WeeklyReport]:
+def reports(organisation: Organisation, *, before: date | None, limit: int) -> Sequence[WeeklyReport]:
     """The newest first, of weeks before one, without their documents, which are long. One statement."""
     found = WeeklyReport.objects.filter(organisation=organisation).defer("document")
     return list((found if before is None else found.filter(week__lt=before)).order_by("-week")[:limit])

@@ -110,7 +110,7 @@ def _was_answered(outcome: Failed) -> bool:
     return outcome.failure.stage is Stage.TLS and bool(hops) and hops[-1].status is not None
 
 
-def canvas_of(stream: TextIO, *, everything: bool = False) -> Canvas:
+def canvas_of(stream: TextIO, *, everything: bool) -> Canvas:
     """As large as the terminal, without a line for the prompt, and in colour for terminals that want it. Files and
     pipes are 100 columns wide and as long as need be, unless COLUMNS and LINES are set.
     """

@@ -10,7 +10,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _SHADES = SHADES | {"open": OPEN}
 
 
-def bar_of(span: Span, scale_us: int, columns: int, shade: str | None = None) -> str:
+def bar_of(span: Span, scale_us: int, columns: int, shade: str | None) -> str:
     """A bar in eighths of a column, or in columns of a shade. A span of no length is nothing, the shortest one is the
     least that there is.
     """

@@ -51,7 +51,7 @@ class Work(Protocol):
 
 
 def look_deeper_at(
-    request: RunRequest, capture: ProbeCapture, place: Place, kit: Kit, work: Work, told: OnConnection | None = None
+    request: RunRequest, capture: ProbeCapture, place: Place, kit: Kit, work: Work, told: OnConnection | None
 ) -> Deeper:
     """Everything about the place where a journey ended that one connection cannot tell."""
     return _Dive(request, capture, place, kit, work, told or _nobody).run()

@@ -170,9 +170,7 @@ def redirects(head: Head, request: RunRequest) -> bool:
     return head.status in REDIRECTS and head.first("location") is not None
 
 
-def request_bytes(
-    target: Target, headers: tuple[Header, ...], user_agent: str, *, keeping_connection: bool = False
-) -> bytes:
+def request_bytes(target: Target, headers: tuple[Header, ...], user_agent: str, *, keeping_connection: bool) -> bytes:
     """A GET for the target. Headers of the monitor take the place of ours of the same name.
 
     One that keeps its connection asks for what a browser asks for; the other takes only what we can read ourselves.

@@ -103,7 +103,7 @@ def rules(organisation: Organisation, site: Site | None = None, *, everywhere: b
     return _rows(organisation, wanted)
 
 
-def rules_after(organisation: Organisation, site: Site | None = None, *, after: int, limit: int) -> list[RuleRow]:
+def rules_after(organisation: Organisation, site: Site | None, *, after: int, limit: int) -> list[RuleRow]:
     """At most `limit` of the same in the order they were made, from the first whose key is beyond `after`. Three
     statements, and nothing is read of all the others: an organisation may have thousands.
     """

@@ -39,9 +39,7 @@ def uploads(
     return list(found.order_by("-created_at", "-pk")[:limit])
 
 
-def uploads_beside(
-    organisation: Organisation, *, upload: Upload | None = None, site: Site | None = None, limit: int = 50
-) -> list[Upload]:
+def uploads_beside(organisation: Organisation, *, upload: Upload | None, site: Site | None, limit: int) -> list[Upload]:
     """Those of the same file as `upload`, then those of the site, then all others; each the newest first, those of one
     file in its order. Without what they measured. One statement."""
     nearest = []

@@ -41,7 +41,7 @@ def page_moments(page: PageMeasurement, zero_us: int = 0) -> tuple[Moment, ...]:
     return (*known, *_shifts(vitals.shifts), *_timings(vitals.user_timings or (), zero_us))
 
 
-def probe_moments(probe: ProbeMeasurement, zero_us: int = 0) -> tuple[Moment, ...]:
+def probe_moments(probe: ProbeMeasurement, zero_us: int) -> tuple[Moment, ...]:
     """The first byte of a probe's last hop."""
     first_byte_us = probe.hops[-1].timing.first_byte_us if probe.hops else None
     if first_byte_us is None:

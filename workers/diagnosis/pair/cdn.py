@@ -29,7 +29,7 @@ def diagnosis_of_pairs(runs: Sequence[PairRun], comparison: Comparison, *, host:
     )
 
 
-def cdn_slower(samples: Sequence[PairSample], verdict: PairVerdict, *, host: str | None = None) -> Verdicts:
+def cdn_slower(samples: Sequence[PairSample], verdict: PairVerdict, *, host: str | None) -> Verdicts:
     """From the cold pairs of one asset that count, and the verdict on them; leg `a` is the CDN.
 
     Without the 20 pairs that a verdict needs nothing is said, since a wrong word about a CDN is dear.

@@ -84,12 +84,10 @@ class Comparison:
     reused: PairVerdict
 
 
-def compare(
-    runs: Sequence[PairRun], *, names: Names = CDN_AND_ORIGIN, confidence: float = CONFIDENCE, failed: int = 0
-) -> Comparison:
+def compare(runs: Sequence[PairRun], *, names: Names = CDN_AND_ORIGIN, failed: int = 0) -> Comparison:
     """The verdicts on runs in time order. `failed` counts those that brought no pair, to be told."""
     colds = [run.cold for run in runs if run.cold is not None]
-    cold = judge(colds, names=names, confidence=confidence)
+    cold = judge(colds, names=names)
     reused = [run.reused for run in runs if run.reused is not None]
     closing = [leg for leg in Leg if 2 * sum(leg in run.not_kept for run in runs) > len(runs)]
     missing = pairs_left_out(
@@ -99,7 +97,7 @@ def compare(
     )
     unlike = sum(not _is_comparable(pair) for pair in reused)
     missing_again = pairs_left_out(0, unlike, not_kept=tuple(names.of(leg) for leg in closing))
-    again = judge(reused, names=names, confidence=confidence)
+    again = judge(reused, names=names)
     closed = (not_kept_reason(leg, facts, names) for leg in closing if (facts := cold.of(leg)) is not None)
     if failed and not runs:
         cold = replace(cold, sentence="No pair could be measured.")

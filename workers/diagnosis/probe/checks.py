@@ -32,7 +32,7 @@ def yes(detail: str = "") -> Told:
     return Told(Answer.YES, detail)
 
 
-def no(detail: str = "") -> Told:
+def no(detail: str) -> Told:
     return Told(Answer.NO, detail)
 
 

@@ -239,7 +239,7 @@ def _stopped_by_small_window(trial: TrialEvidence) -> bool:
     return before is not None and before < (USUAL_WINDOW - _SPARE_SEGMENTS) * mss_of(trial)
 
 
-def holds_back(lengths: Sequence[int], window_bytes: int = FIRST_FLIGHT_BYTES) -> bool:
+def holds_back(lengths: Sequence[int], window_bytes: int) -> bool:
     """Whether a record of the first 14 KB holds back more than what could be read before it: those that grow do not.
     One that is whole within the first window keeps nobody waiting; where others follow, the server makes none larger.
     """

@@ -35,7 +35,7 @@ _SETS_STYLE = re.compile(
 )
 
 
-def conceals(styles: Iterable[str], scripts: Iterable[str], root_classes: Iterable[str] = ()) -> bool:
+def conceals(styles: Iterable[str], scripts: Iterable[str], root_classes: Iterable[str]) -> bool:
     """By the text of a document's own styles and scripts. A class that hides what has it counts where the root has it,
     or where a script that speaks of the root names it."""
     hiding = [last for text in styles for last in _hiding(_ASIDE.sub("", text))]

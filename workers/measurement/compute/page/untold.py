@@ -32,7 +32,7 @@ class Told:
     unasked: Mapping[str, Sequence[int | None]] = field(default_factory=dict)
 
 
-def with_untold(told: Told, log: NetworkLog, *, zero_us: int, until_us: int | None = None) -> Told:
+def with_untold(told: Told, log: NetworkLog, *, zero_us: int, until_us: int | None) -> Told:
     """The same with those that only the log shows, from `zero_us` until DevTools was no longer listened to."""
     known = {id(hop) for hop in told.pairs.values()}
     doubtful = {

@@ -60,7 +60,7 @@ class Deeper:
         return (*self.own, *self.trials)
 
 
-def probe_evidence(capture: ProbeCapture, clock: RunClock, deeper: Deeper | None = None) -> ProbeEvidence | None:
+def probe_evidence(capture: ProbeCapture, clock: RunClock, deeper: Deeper | None) -> ProbeEvidence | None:
     """All that a probe saw; None when there was nothing to be asked at all."""
     if not capture.hops:
         return None
