@@ -6,6 +6,7 @@ from functools import cache
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page.case import MEDIUM_US, PageCase, header, told
+from workers.diagnosis.page.first_flight import begins_sooner_us, sooner_in_fewer_flights_us
 from workers.diagnosis.page.line import RECORD_BYTES, load_of, sooner_by_fewer_us
 from workers.diagnosis.page.pauses import flow_rate
 from workers.diagnosis.page.queue import Queues
@@ -61,12 +62,14 @@ def uncompressed(case: PageCase) -> Verdicts:
     known = {one.request: one for one in case.page.texts}
     gained = {row.number: _gzip_gain(known.get(row.number)) for row in rows}
     worth = [row for row in rows if gained[row.number] is None or (gained[row.number] or 0) >= MIN_TEXT_BYTES / 2]
-    saved = sum(gained[row.number] or 0 for row in worth)
+    saved_bytes = sum(gained[row.number] or 0 for row in worth)
     unknown = sum(row.body_bytes or 0 for row in worth if gained[row.number] is None)
-    queues, own_us = Queues(case.rows), cache(lambda row: _sooner_us(case, row, gained))
+    fewer = {number: saved for number, saved in gained.items() if saved}
+    begins_us = 0 if case.page.vitals.fcp_us is None else begins_sooner_us(case, fewer)
+    queues, own_us = Queues(case.rows), cache(lambda row: _sooner_us(case, row, fewer, begins_us))
     sooner = {row.number: queues.sooner_us(row, own_us) for row in case.rows if case.paint.waits_for(row)}
-    saving_us = case.paint.gain_us(sooner)
-    if saving_us < MEDIUM_US and saved < MIN_SAVED_BYTES and unknown < MIN_UNKNOWN_BYTES:
+    saving_us = begins_us + case.paint.gain_us(sooner)
+    if saving_us < MEDIUM_US and saved_bytes < MIN_SAVED_BYTES and unknown < MIN_UNKNOWN_BYTES:
         return
     case.paint.claim(sooner)
     yield told(
@@ -76,7 +79,7 @@ def uncompressed(case: PageCase) -> Verdicts:
         evidence=facts(
             files=tuple(f"{named(row)}, {size(row.body_bytes or 0)}" for row in worth[:FILES_NAMED]),
             text_bytes=sum(row.body_bytes or 0 for row in worth),
-            saved_bytes=saved or None,
+            saved_bytes=saved_bytes or None,
         ),
     )
 
@@ -93,7 +96,7 @@ def oversized(case: PageCase) -> Verdicts:
     saving_us = 0
     for row, one in large:
         if largest is not None and row.number == largest.row.number:
-            saving_us = largest.claim(download_gain_us(case, row, _wasted_bytes(row, one)))
+            saving_us = largest.claim(picture_sooner_us(case, row, _wasted_bytes(row, one)))
     yield told(
         FindingId.PAGE_IMAGE_OVERSIZED,
         [row for row, _ in large],
@@ -154,15 +157,24 @@ def _gzip_gain(text: PlainText | None) -> int | None:
     return None if text is None else max(0, text.body_bytes - text.gzip_bytes)
 
 
-def _sooner_us(case: PageCase, row: Request, gained: Mapping[int, int | None]) -> int:
-    """For its own bytes that do not come, or for those of all that came of its host meanwhile. What a document that
-    stood still, as its server had no more of it, brought before that comes no later for its bytes."""
-    fewer = {number: saved for number, saved in gained.items() if saved}
+def _sooner_us(case: PageCase, row: Request, fewer: Mapping[int, int], begins_us: int) -> int:
+    """For its own bytes that do not come, or for those of all that came of its host meanwhile; of the document what is
+    beyond its beginning. What a document that stood still, as its server had no more of it, brought before that comes
+    no later for its bytes."""
     beside = case.rows_by_host[host_of(row.url)]
     by_all_us = sooner_by_fewer_us(row, beside, fewer, case.trip_us(row), case.pauses_of(row), case.paused)
-    gained_us = max(download_gain_us(case, row, fewer.get(row.number, 0)), by_all_us)
-    came_on_us = case.page.came_on_us if row.number == case.page.document else None
+    by_own_us = download_gain_us(case, row, fewer.get(row.number, 0))
+    gained_us = max(by_own_us, by_all_us, sooner_in_fewer_flights_us(case, row, fewer))
+    if row.number != case.page.document:
+        return gained_us
+    gained_us, came_on_us = max(0, gained_us - begins_us), case.page.came_on_us
     return gained_us if came_on_us is None else min(gained_us, max(0, (row.timing.end_us or 0) - came_on_us))
+
+
+def picture_sooner_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
+    """By how much sooner its last byte comes when so many fewer come."""
+    in_fewer_us = sooner_in_fewer_flights_us(case, row, {row.number: fewer_bytes})
+    return max(download_gain_us(case, row, fewer_bytes), in_fewer_us)
 
 
 def _wasted_bytes(row: Request, picture: ShownPicture) -> int:

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.measurement.compute.netlog.pauses import MAX_PAUSES, Answer, pauses_of
+from workers.measurement.compute.netlog.log import NetworkLog
+from workers.measurement.compute.netlog.nouns import NetHop, NetSocket, Stretch, Wait
+from workers.measurement.compute.netlog.pauses import MAX_PAUSES, Answer, note_pauses, pauses_of
 from workers.measurement.compute.page.page import compute_page
 from workers.tests.measurement.recorded import page_of
 from workers.tests.shapes import golden
@@ -82,6 +84,12 @@ def test_nothing_was_awaited_and_nothing_came() -> None:
     assert pauses_of([], alone((0, 100))) == pauses_of([1, 90], alone()) == pauses_of([5], alone((0, 100))) == ()
 
 
+@pytest.mark.parametrize(("between_flights_ms", "is_pause"), [(None, False), (75, True), (151, False)])
+def test_a_flight_that_came_in_one_tick_tells_of_no_packets(between_flights_ms: int | None, is_pause: bool) -> None:
+    """Whatever lies between its packets, half a round trip is longer."""
+    assert bool(pauses_of([100, 250], alone((100, 250)), between_flights_ms)) is is_pause
+
+
 @given(st.sets(instants, max_size=300), st.lists(st.tuples(instants, st.integers(0, 800)), max_size=20))
 def test_pauses_are_gaps_in_order_and_never_too_many(reads: set[int], lengths: list[tuple[int, int]]) -> None:
     answers = [(first_ms, first_ms + length_ms) for first_ms, length_ms in lengths]
@@ -96,6 +104,29 @@ def test_a_server_that_thinks_between_pieces_makes_pauses_too() -> None:
     """A real one: four pieces with 100 ms before each."""
     (connection,) = compute_page(golden.load("streaming")).measurement.waterfall.connections
     assert [round(pause.span.duration_us, -4) for pause in connection.pauses or ()] == [100_000] * 3
+
+
+FLIGHT_BYTES = 14_480
+
+
+def read(reads: dict[int, int], connect_ms: int = 150) -> tuple[Wait, ...]:
+    """The pauses of a connection with one answer, asked for at 0 ms, whose first byte could be read at 300 ms."""
+    socket = NetSocket(source=1, opened_ms=-300, connect=Stretch(-300, connect_ms - 300), reads=reads)
+    hop = NetHop(source=2, url="", method="GET", started_ms=0, link=1, send=Stretch(0, 0), head_ms=300, ended_ms=301)
+    note_pauses(NetworkLog(sockets={1: socket}), [hop])
+    return tuple(pause for pause, _ in socket.pauses or ())
+
+
+def test_an_answer_is_on_its_way_from_the_first_of_a_record_on() -> None:
+    """Which can be read when it is whole: a first flight brought the most of it. A handshake may take a bit longer than
+    a round trip."""
+    flights = {150: FLIGHT_BYTES, 300: 5_800}
+    assert read(flights) == read(flights, connect_ms=170) == ((150, 300),)
+
+
+@pytest.mark.parametrize("reads", [{150: 3_999, 300: 20_000}, {100: FLIGHT_BYTES, 300: 5_800}, {300: 20_000}])
+def test_what_a_server_says_beside_an_answer_or_before_it_was_due_is_none_of_it(reads: dict[int, int]) -> None:
+    assert read(reads) == ()
 
 
 def test_nobody_looked_where_no_answer_came_over_tcp() -> None:

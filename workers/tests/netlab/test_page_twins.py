@@ -148,6 +148,12 @@ _PRELOADED = "<link rel=preload as=image href=hero.png fetchpriority=high>"
 _SHEET = {"a.css": b"p { color: #222 }"}
 _PICTURE = noise(320, 200)
 _WORDS = " ".join(str(number * 7919 % 99_991) for number in range(160_000))
+_TWO_FLIGHTS = PageSite(
+    files={
+        "index.html": page("<link rel=stylesheet href=a.css>", f"{_TEXT}<div hidden>{_WORDS[:20_000]}</div>"),
+        "a.css": f"p {{ color: #222 }} /* {_WORDS[:20_000]} */".encode(),
+    },
+)
 _LONG = PageSite(
     files={
         "index.html": page("<link rel=stylesheet href=a.css>", f"{_TEXT}<div hidden>{_WORDS[:900_000]}</div>"),
@@ -173,6 +179,12 @@ PAIRS = {
         repaired=_LONG,
         rtt_ms=80,
         rate_kbit_s=16_000,
+    ),
+    "a document and a style sheet of two flights each, far away": Pair(
+        id=FindingId.PAGE_UNCOMPRESSED,
+        faulty=_TWO_FLIGHTS,
+        repaired=replace(_TWO_FLIGHTS, gzip=True),
+        rtt_ms=150,
     ),
     "texts of a record each on a narrow line": Pair(
         id=FindingId.PAGE_UNCOMPRESSED,

@@ -1,0 +1,63 @@
+"""Files of which a first flight brought no whole record: most of them had come, and none of it could be read before the
+next flight (RFC 8446, 5.1). Of fewer bytes all comes with the first.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from workers.diagnosis.page.case import PageCase
+from workers.diagnosis.page.hosts import ONE_AT_A_TIME
+from workers.diagnosis.page.instants import CLOCKS_US
+from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES, further_flights
+from workers.measurement.connection import Pause
+from workers.measurement.waterfall import Request
+
+
+def sooner_in_fewer_flights_us(case: PageCase, row: Request, fewer: Mapping[int, int]) -> int:
+    """By how much sooner its last byte comes where so many fewer come of each, by number: by round trips that are not
+    needed then, of those that passed since its connection first stood still."""
+    pauses = _pauses_until(case, row, row.timing.first_byte_us)
+    if not pauses:
+        return 0
+    came, left = _over_window(case, row, pauses, fewer)
+    trip, passed_us = case.trip_us(row), (row.timing.end_us or 0) - pauses[0].span.start_us
+    return max(0, min(passed_us, trip * further_flights(came)) - trip * further_flights(left))
+
+
+def begins_sooner_us(case: PageCase, fewer: Mapping[int, int]) -> int:
+    """By how much sooner the browser begins to read the document then, and to ask for what that names. Its head may
+    have come as a record of its own, with the first flight."""
+    document, read_us = case.document, case.hint_us
+    pauses = [] if document is None else _pauses_until(case, document, read_us)
+    if document is None or read_us is None or not pauses:
+        return 0
+    came, left = _over_window(case, document, pauses, fewer)
+    if not left <= FIRST_FLIGHT_BYTES < came:
+        return 0
+    return min(read_us - pauses[0].span.start_us, case.trip_us(document) * len(pauses))
+
+
+def _pauses_until(case: PageCase, row: Request, until_us: int | None) -> Sequence[Pause]:
+    """When its connection stood still from when it was sent on, and before an instant."""
+    wait = row.timing.wait
+    if wait is None or until_us is None:
+        return []
+    pauses = case.pauses_of(row)
+    return [one for one in pauses if wait.start_us < one.span.start_us and one.span.end_us <= until_us + CLOCKS_US]
+
+
+def _over_window(case: PageCase, row: Request, pauses: Sequence[Pause], fewer: Mapping[int, int]) -> tuple[int, int]:
+    """The bytes of a row and of all that shared its window meanwhile, as they came and with so many fewer."""
+    since_us, until_us = pauses[0].span.start_us, pauses[-1].span.end_us
+    beside = [
+        one
+        for one in case.rows
+        if one is row
+        or (
+            case.are_together(one, row)
+            and one.protocol not in ONE_AT_A_TIME
+            and one.timing.start_us < until_us
+            and (one.timing.end_us or 0) > since_us
+        )
+    ]
+    came = sum(one.transferred_bytes or 0 for one in beside)
+    return came, came - sum(fewer.get(one.number, 0) for one in beside)

@@ -1,0 +1,100 @@
+"""Files whose first record no first flight holds: fewer bytes make them readable a round trip sooner."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from workers.diagnosis.page.case import case_of
+from workers.diagnosis.page.needless_bytes import picture_sooner_us
+from workers.measurement.connection import Pause
+from workers.measurement.finding import Finding, FindingId
+from workers.measurement.page_view import PlainText
+from workers.measurement.waterfall import Request, ResourceType
+from workers.tests.builders import build_connection, pause
+from workers.tests.diagnosis.page_sketch import MAIN, picture, row, sketch, style, told
+
+# With round trips of 150 ms a first flight is here at 450 ms, and the next one at 600.
+FULL = pause(450, 600, 5_800)
+
+
+def sizes(size_bytes: int) -> dict[str, int]:
+    return {"transferred_bytes": size_bytes + 200, "body_bytes": size_bytes}
+
+
+def sheet(number: int = 2, size_bytes: int = 20_000, **changes: Any) -> Request:
+    """Asked for at 300 ms; none of it can be read before 600."""
+    return style(number, 300, 600, **(sizes(size_bytes) | {"first_ms": 600} | changes))
+
+
+def found(*rows: Request, gzip_bytes: int, pauses: Sequence[Pause] = (FULL,), fcp_ms: float = 620) -> Finding | None:
+    """Told of a page of style sheets, with its document where that comes first."""
+    texts = tuple(PlainText(request=one.number, body_bytes=one.body_bytes or 0, gzip_bytes=gzip_bytes) for one in rows)
+    document: dict[str, Any] = {"document": rows[0]} if rows[0].resource_type is ResourceType.DOCUMENT else {}
+    page = sketch(*rows[len(document) :], fcp_ms=fcp_ms, texts=texts, **document)
+    connection = build_connection(host=MAIN, rtt_us=150_000, pauses=tuple(pauses))
+    return told(
+        replace(page, waterfall=replace(page.waterfall, connections=(connection,))), FindingId.PAGE_UNCOMPRESSED
+    )
+
+
+def saving_us(one: Finding | None) -> int | None:
+    return None if one is None else one.saving_us
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "gzip_bytes", "gained_us"),
+    [(20_000, 10_000, 150_000), (20_000, 14_280, 150_000), (20_000, 14_281, None), (13_900, 7_000, None)],
+)
+def test_a_text_that_one_flight_holds_comes_a_round_trip_sooner(
+    size_bytes: int, gzip_bytes: int, gained_us: int | None
+) -> None:
+    """Measured with nginx and Chromium, a style sheet of 20 kB: 148 ms gained, and none were told. What one flight held
+    before waited for something else."""
+    assert saving_us(found(sheet(size_bytes=size_bytes), gzip_bytes=gzip_bytes)) == gained_us
+
+
+def test_a_server_that_thought_for_as_long_gains_nothing() -> None:
+    """Then nothing came before the first byte."""
+    assert (saving_us(found(sheet(), gzip_bytes=10_000, pauses=())) or 0) < 1_000
+
+
+@pytest.mark.parametrize(("gzip_bytes", "gained_us"), [(7_000, 150_000), (9_000, None)])
+def test_what_shares_a_window_must_fit_it_together(gzip_bytes: int, gained_us: int | None) -> None:
+    two = (sheet(2, 18_000), sheet(3, 18_000))
+    assert saving_us(found(*two, gzip_bytes=gzip_bytes)) == gained_us
+
+
+def test_over_http1_each_has_a_window_of_its_own() -> None:
+    two = (sheet(2, protocol="http/1.1"), sheet(3, protocol="http/1.1"))
+    assert saving_us(found(*two, gzip_bytes=10_000)) == 150_000
+
+
+@pytest.mark.parametrize("head_ms", [600, 450])
+@pytest.mark.parametrize(("asked_ms", "gained_us"), [(602, 150_000), (455, 0)])
+def test_all_that_a_document_names_is_asked_for_sooner_where_it_is_read_sooner(
+    head_ms: int, asked_ms: int, gained_us: int
+) -> None:
+    """Measured, a document and a style sheet of 20 kB each: 144 ms gained, and 2 were told. The head of the answer may
+    come with the first flight, as a record of its own. What was asked for before the document stood still comes as it
+    did."""
+    document = row(1, ResourceType.DOCUMENT, 0, 604, first_ms=min(head_ms, asked_ms), path="", **sizes(20_000))
+    kept = style(2, asked_ms, 760, first_ms=755)
+    assert (saving_us(found(document, kept, gzip_bytes=10_000, fcp_ms=780)) or 0) // 2_000 * 2_000 == gained_us
+
+
+def test_a_small_document_whose_last_packet_came_late_waited_for_no_window() -> None:
+    """Recorded of nginx, which holds a small segment back until what went before is acknowledged."""
+    document = row(1, ResourceType.DOCUMENT, 0, 600, first_ms=600, path="", **sizes(10_000))
+    kept = style(2, 602, 760, first_ms=755)
+    assert saving_us(found(document, kept, gzip_bytes=4_000, fcp_ms=780)) is None
+
+
+@pytest.mark.parametrize(("fewer_bytes", "gained_us"), [(26_000, 150_000), (25_000, 0)])
+def test_a_picture_comes_in_fewer_flights_too(fewer_bytes: int, gained_us: int) -> None:
+    page = sketch(picture(2, 300, 600, first_ms=600), fcp_ms=320)
+    connection = build_connection(host=MAIN, rtt_us=150_000, pauses=(FULL,))
+    case = case_of(replace(page, waterfall=replace(page.waterfall, connections=(connection,))))
+    assert case is not None
+    assert picture_sooner_us(case, page.waterfall.requests[1], fewer_bytes) == gained_us
