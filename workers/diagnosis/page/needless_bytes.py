@@ -89,14 +89,13 @@ def oversized(case: PageCase) -> Verdicts:
     answers = (row for row in case.rows if row.redirected_to is None and not case.is_third_party(row))
     rows = {row.number: row for row in answers if "svg" not in (row.mime_type or "").lower()}
     found = [(rows[one.request], one) for one in case.page.pictures if one.request in rows]
-    large = [(row, one) for row, one in found if _wasted_bytes(row, one) >= MIN_PICTURE_BYTES]
+    large = [(row, one) for row, one in found if _is_worth_telling(case, row, _wasted_bytes(row, one))]
     if not large:
         return
-    largest = case.largest
     saving_us = 0
     for row, one in large:
-        if largest is not None and row.number == largest.row.number:
-            saving_us = largest.claim(picture_sooner_us(case, row, _wasted_bytes(row, one)))
+        if case.largest is not None and row.number == case.largest.row.number:
+            saving_us = case.largest.claim(picture_sooner_us(case, row, _wasted_bytes(row, one)))
     yield told(
         FindingId.PAGE_IMAGE_OVERSIZED,
         [row for row, _ in large],
@@ -175,6 +174,16 @@ def picture_sooner_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
     """By how much sooner its last byte comes when so many fewer come."""
     in_fewer_us = sooner_in_fewer_flights_us(case, row, {row.number: fewer_bytes})
     return max(download_gain_us(case, row, fewer_bytes), in_fewer_us)
+
+
+def _is_worth_telling(case: PageCase, row: Request, wasted_bytes: int) -> bool:
+    """Whether much is sent in vain, or the largest paint waits for it."""
+    if wasted_bytes >= MIN_PICTURE_BYTES:
+        return True
+    largest = case.largest
+    if largest is None or row.number != largest.row.number:
+        return False
+    return largest.gain_us(picture_sooner_us(case, row, wasted_bytes)) >= MEDIUM_US
 
 
 def _wasted_bytes(row: Request, picture: ShownPicture) -> int:
