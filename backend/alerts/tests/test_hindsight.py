@@ -30,9 +30,10 @@ def show(
     monitor: Monitor | None = None,
     lifetime: timedelta | None = None,
     place: int = 0,
+    trigger: str = "schedule",
 ) -> None:
     """A run of a region that saw these hosts' certificates, which end so long after now."""
-    run = put_run(monitor or world.monitor, world.regions[place], at, ".")
+    run = put_run(monitor or world.monitor, world.regions[place], at, ".", trigger=trigger)
     Connection.objects.bulk_create(
         Connection(
             run_id=run.run_id,
@@ -100,6 +101,57 @@ def test_the_newest_run_of_some_hours_tells_which_certificate_is_shown() -> None
     show(world, world.now - 2 * MINUTE, (host, DAY))
     show(world, world.now - MINUTE, (host, 90 * DAY))
     assert tried(world, "certificate").alerts == 0
+
+
+def test_a_run_that_failed_hides_no_certificate_that_ends() -> None:
+    world = make_world("fra")
+    host = world.monitor.url.split("/")[2]
+    show(world, world.now - HOUR, (host, DAY))
+    put_run(world.monitor, world.regions[0], world.now - MINUTE, "x")
+    assert tried(world, "certificate").alerts == 1
+
+
+def test_what_a_release_shows_before_it_is_out_is_no_certificate_of_the_site() -> None:
+    world = make_world("fra")
+    show(world, world.now - MINUTE, ("preview.example", DAY), trigger="gate")
+    assert tried(world, "certificate").alerts == 0
+
+
+def test_a_monitor_answers_for_the_certificates_that_it_was_shown_itself() -> None:
+    world = make_world("fra", kinds=("probe", "page"))
+    host = world.monitor.url.split("/")[2]
+    show(world, world.now - MINUTE, (host, DAY), monitor=world.monitors[1])
+    tries = [
+        preview(world.fleet.organisation, kind="certificate", params={}, monitor=one, now=world.now)
+        for one in world.monitors
+    ]
+    assert [(found.alerts, found.runs) for found in tries] == [(0, 0), (1, 1)]
+
+
+def test_a_certificate_that_a_region_saw_days_ago_is_not_seen_until_today() -> None:
+    world = make_world("fra", "iad")
+    host = world.monitor.url.split("/")[2]
+    show(world, world.now - 5 * DAY, (host, DAY), place=1)
+    for days in range(5):
+        show(world, world.now - days * DAY, (host, 90 * DAY))
+    assert tried(world, "certificate", warn_days=3, critical_days=2).alerts == 0
+
+
+def test_a_certificate_that_was_shown_before_or_after_the_two_weeks_is_not_counted() -> None:
+    world = make_world("fra")
+    host = world.monitor.url.split("/")[2]
+    for after in (-15 * DAY, HOUR):
+        show(world, world.now + after, (host, -20 * DAY))
+    found = tried(world, "certificate")
+    assert (found.alerts, found.runs) == (0, 0)
+
+
+def test_what_a_person_or_a_release_asked_for_is_no_data_of_the_schedule() -> None:
+    world = make_world("fra", "iad")
+    slots(world, " ".join(["..", *["ll"] * 12]), since=2 * HOUR)
+    for minute in range(13):
+        put_run(world.monitor, world.regions[0], world.now - 2 * HOUR + (minute + 0.5) * MINUTE, ".", trigger="gate")
+    assert tried(world, "no_data").alerts == 1
 
 
 def slots(world: World, patterns: str, *, since: timedelta) -> None:
