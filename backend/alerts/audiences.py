@@ -22,6 +22,11 @@ def channels_of(incident: Incident, members: Sequence[Member]) -> list[Channel]:
     return list(chosen.values())
 
 
+def switched_on(organisation: int) -> set[int]:
+    """The keys of an organisation's channels that are told anything."""
+    return set(Channel.objects.filter(organisation=organisation, enabled=True).values_list("pk", flat=True))
+
+
 def notifies(members: Sequence[Member]) -> bool:
     """Whether a rule of theirs tells anybody."""
     return any(member.rule is not None and member.rule.notify for member in members)

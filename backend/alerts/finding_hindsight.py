@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
+from backend.alerts.audiences import switched_on
 from backend.alerts.hindsight import Past, Tried, Turn
 from backend.alerts.judgement.findings import DeepLook, FindingLimit, causes, standing, told_by
 from backend.alerts.judgement.monitors import RuleSpec
@@ -17,15 +18,18 @@ from backend.sites.models import Monitor
 
 
 def findings(spec: RuleSpec, past: Past) -> Tried:
-    """Out of all deep runs since, but for what outages told. Five statements."""
+    """Out of all deep runs since, but for what outages told all channels: whichever of them a rule tells, that would be
+    nothing new. Six statements at most."""
     limit = finding_limit(spec.params)
     known = set(past.regions.values())
     seen = deep_looks([monitor.pk for monitor in past.monitors], past.until, since=past.since, limit=past.limit)
     outages = outages_told({monitor.site_id for monitor in past.monitors}, past.since)
+    everyone = switched_on(past.monitors[0].site.organisation_id) if outages else set()
     turns: list[Turn] = []
     runs = 0
     for monitor in past.monitors:
-        mine = unsaid(seen.get(monitor.pk, {}), outages.get(monitor.site_id, ()))
+        said = [outage for outage in outages.get(monitor.site_id, ()) if everyone <= outage.channels]
+        mine = unsaid(seen.get(monitor.pk, {}), said)
         looks = sorted(_within(mine, known), key=lambda look: look.at_us)
         runs += len(looks)
         turns += _turns(spec, limit, monitor, looks, to_us(past.until))

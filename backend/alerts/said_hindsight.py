@@ -11,11 +11,11 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from backend.alerts.audiences import bad_news_heard
+from backend.alerts.audiences import bad_news_heard, switched_on
 from backend.alerts.hindsight import Past, Turn, turn_of
 from backend.alerts.judgement.monitors import Heard, RuleSpec
 from backend.alerts.judgement.samples import Standing
-from backend.alerts.models import Cause, Channel, Member
+from backend.alerts.models import Cause, Member
 from backend.alerts.parameters import KINDS
 from backend.alerts.said_by_findings import AFTER, refused
 from backend.alerts.said_by_outages import causes_of_failed
@@ -67,8 +67,7 @@ def _heard_of(members: Sequence[Member]) -> Iterator[tuple[Member, int]]:
     """Those of which the last channel has heard, and when."""
     if not members:
         return
-    everyone = Channel.objects.filter(organisation=members[0].incident.organisation_id, enabled=True)
-    channels = set(everyone.values_list("pk", flat=True))
+    channels = switched_on(members[0].incident.organisation_id)
     news = bad_news_heard([member.incident.public_id for member in members]).order_by("-notice__sequence")
     first: dict[UUID, dict[int | None, int]] = defaultdict(dict)
     for about, channel, at in news.values_list("notice__about", "channel", "notice__message__at"):

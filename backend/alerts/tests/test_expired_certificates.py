@@ -119,6 +119,9 @@ def test_who_did_not_hear_of_the_outage_hears_of_the_cause(world: World) -> None
     deep(world, 2, "x", "tls.cert_expired", **EXPIRED)
     assert causes() == ["availability", "finding"]
     assert list(Delivery.objects.order_by("pk").values_list("channel__name", flat=True)) == ["Ops", "Security"]
+    # Whom a rule that is tried would tell nobody knows.
+    found = preview(world.fleet.organisation, kind="finding", params={}, site=world.fleet.site, now=world.now + MINUTE)
+    assert found.alerts == 1
 
 
 def test_what_was_told_before_the_outage_ends_by_what_is_found_after_it(world: World) -> None:
