@@ -1,8 +1,8 @@
 """What has changed, seen from an alarm: since when, where, and by how much."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import exp, inf, log1p
 from statistics import NormalDist
 
 import numpy as np
@@ -108,12 +108,26 @@ def examine(samples: Mapping[str, Series], model: Model, question: Question, set
 def worth_telling(model: Model, shifts: Mapping[str, float], settings: Settings) -> bool:
     """Whether shifts are as large as the settings ask, as a part and in the metric's unit."""
     before, after = levels(model, shifts, settings)
-    return abs(after - before) >= max(settings.min_change, before * settings.min_change_pct / 100, settings.least)
+    return abs(after - before) >= _least_change(before, settings)
+
+
+def least_told(model: Model, shifts: Mapping[str, float], settings: Settings) -> float:
+    """How large a rise of these regions has to be to be worth telling, in logarithms."""
+    level = _level(model, shifts)
+    return log1p(_least_change(from_log(level, settings), settings) / exp(level))
+
+
+def _least_change(before: float, settings: Settings) -> float:
+    return max(settings.min_change, before * settings.min_change_pct / 100, settings.least)
+
+
+def _level(model: Model, regions: Iterable[str]) -> float:
+    return float(np.mean([model.members[name].baseline.level for name in regions]))
 
 
 def levels(model: Model, shifts: Mapping[str, float], settings: Settings) -> tuple[float, float]:
     """Typical values of the regions shifted, before and after."""
-    before = float(np.mean([model.members[name].baseline.level for name in shifts]))
+    before = _level(model, shifts)
     return from_log(before, settings), from_log(before + float(np.mean(list(shifts.values()))), settings)
 
 
@@ -140,7 +154,7 @@ def level_error(samples: Mapping[str, Series], model: Model) -> float:
     if not known:
         return inf
     noise = known[0][0].noise if len(known) == 1 else model.noise
-    squares = sum(member.baseline.scale**2 * (noise.variance / count + noise.uncertainty**2) for member, count in known)
+    squares = sum(member.baseline.scale**2 * noise.variance / count for member, count in known)
     return float(squares**0.5 / len(known))
 
 

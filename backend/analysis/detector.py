@@ -213,11 +213,12 @@ class Detector:
                 return self._end(at)
             self._set_offsets()
         if episode.watch.is_gone:
-            back_at = episode.watch.back_at
-            if episode.follow(at, self._facts):
+            back_at, over = episode.watch.back_at, episode.follow(at, self._facts)
+            if over:
                 return self._end(at, back_at)
-            self._rebase()
-            return [Event(kind=Kind.EASED, at=at, alert=episode.alert)]
+            if over is not None:
+                self._rebase()
+                return [Event(kind=Kind.EASED, at=at, alert=episode.alert)]
         if found or own:
             return self._shift(at, found or own, () if found else (region,))
         if episode.lasts(at, self._settings):

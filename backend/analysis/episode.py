@@ -9,6 +9,7 @@ from backend.analysis.change import (
     Change,
     Question,
     examine,
+    least_told,
     level_error,
     level_of,
     level_of_most,
@@ -33,6 +34,8 @@ _HABIT_PART, _BEFORE_HABIT = 0.6, 0.4
 _SILENT_ROUNDS, _OUR_ROUNDS = 12, 3
 # Twice the standard error: a level that is no further off may be the old one.
 _ERRORS = 2
+# Evidence, in natural logarithms of likelihood, that a level is the old one, or that a part of the shift is left.
+_SURE = 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,9 @@ class Facts:
 
     def worth_telling(self, shifts: Mapping[str, float]) -> bool:
         return worth_telling(self.model, shifts, self.settings)
+
+    def least_told(self, shifts: Mapping[str, float]) -> float:
+        return least_told(self.model, shifts, self.settings)
 
     def is_habit(self, at: float, change: Change) -> bool:
         """Whether the last two weeks had most of the change at the same time of the week, or the last two days at the
@@ -187,8 +193,8 @@ class Episode:
         return True
 
     def ease(self, at: float, change: Change, facts: Facts) -> bool:
-        """Takes in a change back; False, with nothing done, where that is all of the way: the watch makes sure."""
-        return not self._ease(change.shifts, change.onset.at, at, facts)
+        """Takes in a change back; False, with nothing done, where that may be all of the way: the watch makes sure."""
+        return self._ease(change.shifts, change.onset.at, at, facts) is False
 
     def shift(self, at: float, change: Change, facts: Facts) -> bool:
         """Takes in a further change, on or elsewhere. True when it is so much worse as to be worth telling."""
@@ -205,11 +211,15 @@ class Episode:
         least = log1p(facts.settings.min_change_pct / 100)
         return further or abs(_mean(self.shifts) - before) >= max(least, abs(before) / 2)
 
-    def follow(self, at: float, facts: Facts) -> bool:
-        """Takes the level since it began to go back as the present one; True when that is as good as the old one."""
+    def follow(self, at: float, facts: Facts) -> bool | None:
+        """Takes the level since it began to go back as the present one; True when that is as good as the old one, None
+        while it may be either."""
         present = self._levels_since(self.watch.gone_since, at, facts)
         over = self._ease(present, self.watch.gone_since, at, facts)
-        self.watch.gone, self.watch.gone_since = 0.0, at
+        if over is None:
+            self.watch.wait()
+        else:
+            self.watch.look_anew(at)
         return over
 
     def _levels_since(self, since: float, at: float, facts: Facts, *among: str) -> dict[str, float]:
@@ -217,10 +227,13 @@ class Episode:
         chosen = {region: series for region, series in samples.items() if region in (among or self.shifts)}
         return level_of(chosen, facts.model, facts.settings)
 
-    def _ease(self, present: Mapping[str, float], since: float, at: float, facts: Facts) -> bool:
-        """True, with nothing done, where the level is as good as the old one."""
+    def _ease(self, present: Mapping[str, float], since: float, at: float, facts: Facts) -> bool | None:
+        """True, with nothing done, where the level is as good as the old one; None where that is not sure."""
         levels = {region: present.get(region, shift) for region, shift in self.shifts.items()}
-        if self._is_back(levels, since, at, facts):
+        evidence = self._evidence_of_end(levels, since, at, facts)
+        if abs(evidence) < _SURE:
+            return None
+        if evidence > 0:
             return True
         self.most = max(self.most, abs(_mean(self.shifts)))
         self.shifts, self.alert = levels, replace(self.alert, level_since=since)
@@ -228,13 +241,14 @@ class Episode:
         self._measure_anew(at)
         return False
 
-    def _is_back(self, levels: Mapping[str, float], since: float, at: float, facts: Facts) -> bool:
-        """Whether levels count as the old ones: of half of the shift at most, what is left would not be told; of a
-        quarter it may be chance."""
+    def _evidence_of_end(self, levels: Mapping[str, float], since: float, at: float, facts: Facts) -> float:
+        """For the old level, against one twice as far from it as what may be left of an alert that is over: what is not
+        told of it, half of its shift at most, or what may be chance, a quarter at most. The logarithm of the likelihood
+        ratio of two normal means."""
         left, shift = self.direction * _mean(levels), max(self.most, abs(_mean(self.shifts)))
-        if left <= shift / 2 and not facts.worth_telling(levels):
-            return True
-        return left <= min(shift / 4, _ERRORS * facts.level_error(since, at, levels))
+        error = facts.level_error(since, at, levels)
+        may_be_left = max(min(shift / 2, facts.least_told(levels)), min(shift / 4, _ERRORS * error))
+        return 2 * may_be_left * (may_be_left - left) / error**2
 
     def _relevel(self, facts: Facts) -> None:
         """Tells the present level."""

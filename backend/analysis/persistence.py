@@ -9,19 +9,22 @@ from backend.analysis.fusion import Noise
 # In natural logarithms of likelihood. Staying needs little, since a false alarm would have to go on by chance for an
 # hour; going back needs more, so that an alert does not flap.
 _STAYS = 3.0
-_GONE = 10.0
+_GONE = 8.0
 _MOST = 12.0
+# So much more makes it worth asking once more what is left.
+_MORE = 1.0
 
 
 @dataclass(slots=True)
 class Watch:
     """`stays`: likelihood of the shift against none since the alert. `gone`: the same the other way round since its
-    last low, at `gone_since`, behind which the first sample came at `back_at`."""
+    last low, at `gone_since`, behind which the first sample came at `back_at`. At `ask_at` it is asked what is left."""
 
     stays: float
     gone: float
     gone_since: float
     back_at: float = 0.0
+    ask_at: float = _GONE
 
     def add(self, at: float, deviation: float, size: float, noise: Noise) -> None:
         """Takes in a deviation from the baseline in the alert's direction, where the shift is `size` (both in standard
@@ -35,7 +38,15 @@ class Watch:
             self.back_at = at
         self.gone -= step
         if self.gone <= 0:
-            self.gone, self.gone_since = 0.0, at
+            self.look_anew(at)
+
+    def look_anew(self, at: float) -> None:
+        """Only what comes from now on speaks for going back."""
+        self.gone, self.gone_since, self.ask_at = 0.0, at, _GONE
+
+    def wait(self) -> None:
+        """What is left cannot be told yet."""
+        self.ask_at = self.gone + _MORE
 
     @property
     def has_stayed(self) -> bool:
@@ -43,4 +54,4 @@ class Watch:
 
     @property
     def is_gone(self) -> bool:
-        return self.gone >= _GONE
+        return self.gone >= self.ask_at

@@ -91,11 +91,22 @@ def test_what_is_half_gone_has_neither_stayed_nor_gone() -> None:
         watch.add(at, 1.0, 1.0, NOISE)
     for at in range(40, 52):
         watch.add(at, 0.0, 1.0, NOISE)
-    # Twelve deviations of half a unit of evidence each speak against it; it takes ten to be gone.
+    # Twelve deviations of half a unit of evidence each speak against it; it takes eight to be gone.
     assert watch.gone == pytest.approx(6)
     assert watch.stays >= 3
     assert not watch.has_stayed
     assert not watch.is_gone
+
+
+def test_whoever_waits_for_more_evidence_asks_again_once_there_is() -> None:
+    watch = Watch(0.0, 8.2, 0.0)
+    assert watch.is_gone
+    watch.wait()
+    for at, gone in enumerate((False, True)):
+        watch.add(at, 0.0, 1.0, NOISE)
+        assert watch.is_gone is gone
+    watch.look_anew(3)
+    assert watch == Watch(watch.stays, 0.0, 3, watch.back_at)
 
 
 @pytest.mark.parametrize(("spike", "as_much_as"), [(100.0, 3.0), (-100.0, -3.0)])
