@@ -1,8 +1,7 @@
-"""What a composition does before each start, with a stand-in for the service's commands."""
+"""What a composition does before each start."""
 
 import errno
 import json
-import os
 import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
@@ -10,35 +9,10 @@ from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
 from types import ModuleType
 
+import django
 import pytest
 
 SET_UP = Path(__file__).resolve().parents[1] / "compose" / "set-up"
-# Says what `bootstrap` says at a first start, and is ended at whatever comes behind it.
-MANAGE = """\
-#!/bin/sh
-case "$2" in
-  bootstrap) echo '{made}' ;;
-  seed_demo) kill -KILL $$ ;;
-  *) echo done ;;
-esac
-"""
-
-
-def test_the_first_password_is_told_although_the_first_start_is_ended_behind_it(tmp_path: Path) -> None:
-    made = {"admin": {"email": "admin@localhost", "password": "once"}, "regions": []}
-    command = tmp_path / "python"
-    command.write_text(MANAGE.format(made=json.dumps(made)))
-    command.chmod(0o755)
-    environment = {
-        "PATH": f"{tmp_path}:{os.environ['PATH']}",
-        "FIRSTBYTE_ADMIN_EMAIL": "admin@localhost",
-        "FIRSTBYTE_BASE_URL": "http://127.0.0.1:8800",
-    }
-    ended = subprocess.run(
-        [sys.executable, SET_UP], env=environment, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert ended.returncode != 0
-    assert "Sign in at http://127.0.0.1:8800 as admin@localhost with once\n" in ended.stdout
 
 
 @pytest.fixture
@@ -49,6 +23,43 @@ def set_up() -> ModuleType:
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_the_first_password_is_told_although_the_first_start_is_ended_behind_it(
+    set_up: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = {"admin": {"email": "admin@localhost", "password": "once"}, "regions": []}
+
+    def manage(command: str, *_: str) -> str:
+        if command == "seed_demo":
+            sys.exit(1)
+        return json.dumps(made) if command == "bootstrap" else "done"
+
+    monkeypatch.setattr(set_up, "manage", manage)
+    monkeypatch.setenv("FIRSTBYTE_ADMIN_EMAIL", "admin@localhost")
+    monkeypatch.setenv("FIRSTBYTE_BASE_URL", "http://127.0.0.1:8800")
+    with pytest.raises(SystemExit):
+        set_up.main()
+    assert "Sign in at http://127.0.0.1:8800 as admin@localhost with once\n" in capsys.readouterr().out
+
+
+def test_a_start_begins_no_process_for_each_of_its_commands(
+    set_up: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is served until all of them have ended, and most of what a process takes is to load the service."""
+
+    def begin(*_: object, **__: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", begin)
+    assert set_up.manage("version").strip() == django.get_version()
+    assert capsys.readouterr().out == ""
+
+
+def test_a_command_that_fails_ends_the_start(set_up: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        set_up.manage("check", "--unknown")
+    assert "--unknown" in capsys.readouterr().err
 
 
 def test_a_secret_that_a_start_has_left_gives_way_to_a_new_one(set_up: ModuleType, tmp_path: Path) -> None:
