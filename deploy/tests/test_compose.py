@@ -203,7 +203,19 @@ def test_a_file_of_one_s_own_is_given_as_the_document_shows_it() -> None:
         assert all(Path(path).is_relative_to(folder) for path in service["environment"].values())
 
 
-def test_overrides_of_one_s_own_are_not_part_of_the_repository() -> None:
-    """A newer version is pulled into a checkout that has some."""
-    for line in ("docker-compose.override.yml", ".env"):
-        assert line in (ROOT / ".gitignore").read_text().splitlines()
+def test_files_of_one_s_own_are_not_part_of_the_repository() -> None:
+    """A newer version is pulled into a checkout that has some, and a backup's secrets are for nobody else."""
+    backup = re.findall(r"^docker compose .*[^<]>(\S+)$|^  pg_dump .*>(\S+)$", RUNNING.read_text(), re.MULTILINE)
+    written = {name for names in backup for name in names if name}
+    assert len(written) == 3
+    assert written | {"docker-compose.override.yml", ".env"} <= set((ROOT / ".gitignore").read_text().splitlines())
+
+
+def test_a_newer_version_migrates_before_it_ends_the_older_processes() -> None:
+    """`up` ends all that it makes anew before it starts the first of them."""
+    (told,) = re.findall(r"^### A newer version\n\n```\n(.*?)```", RUNNING.read_text(), re.DOTALL | re.MULTILINE)
+    build, migrate, start = (line.split()[2:] for line in told.splitlines() if line.startswith("docker compose"))
+    assert (build, start) == (["build"], ["up", "--detach"])
+    # Those that it needs are the older version's, and stay.
+    assert migrate == ["run", "--rm", "--no-deps", "set-up"]
+    assert services(WHOLE)["set-up"]["command"].endswith("/set-up")
