@@ -1,7 +1,7 @@
 """An alert from its opening to its end: how large, whether it stays, and when it is over."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import inf, log1p
 from typing import Any
 
@@ -298,17 +298,25 @@ class Episode:
 
     @classmethod
     def from_state(cls, state: Mapping[str, Any]) -> "Episode":
-        """The episode of a `state`."""
+        """The episode of a `state`. What a newer version has noted besides is left out: who goes back to this one keeps
+        what is open.
+        """
         # Of states that were kept before, the episode has it.
         told = {"level_since": state.get("level_since"), **state["alert"]}
-        alert = Alert(**told | {"alert_class": AlertClass(told["alert_class"]), "regions": tuple(told["regions"])})
+        alert = Alert(
+            **_known(Alert, told) | {"alert_class": AlertClass(told["alert_class"]), "regions": tuple(told["regions"])}
+        )
         kept = {
             "shifts": dict(state["shifts"]),
             "heard": dict(state.get("heard", {})),
             "silent": list(state.get("silent", [])),
         }
-        known = {name: value for name, value in state.items() if name != "level_since"}
-        return cls(**known | kept | {"alert": alert, "watch": Watch(**state["watch"])})
+        watch = Watch(**_known(Watch, state["watch"]))
+        return cls(**_known(cls, state) | kept | {"alert": alert, "watch": watch})
+
+
+def _known(cls: type["Alert | Episode | Watch"], state: Mapping[str, Any]) -> dict[str, Any]:
+    return {one.name: state[one.name] for one in fields(cls) if one.name in state}
 
 
 def _mean(shifts: Mapping[str, float]) -> float:

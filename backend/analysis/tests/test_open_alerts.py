@@ -100,3 +100,10 @@ def test_what_is_minutes_old_is_measured_again_after_an_hour_at_the_soonest() ->
     assert episode.measure_at == 30 * 60 + HOUR_S
     episode, _ = eased(left_pct=20, runs=90)
     assert episode.measure_at == 2 * 90 * 60
+
+
+def test_what_a_newer_version_noted_besides_is_left_out() -> None:
+    episode, _ = eased(left_pct=20, runs=30)
+    state = episode.state()
+    newer = state | {"mood": 1, "alert": state["alert"] | {"mood": 1}, "watch": state["watch"] | {"mood": 1}}
+    assert Episode.from_state(newer) == episode
