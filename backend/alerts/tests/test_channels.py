@@ -104,6 +104,32 @@ def test_escaping_never_breaks_an_entity_or_the_limit(text: str, limit: int) -> 
     assert "&" not in escaped
 
 
+@pytest.mark.parametrize(
+    ("text", "limit", "shown"),
+    [
+        ("shop is down", 12, "shop is down"),
+        ("shop is down", 11, "shop is do…"),
+        ("shop is down", 6, "shop…"),
+        ("a & b", 9, "a &amp; b"),
+        ("a & bc", 9, "a &amp;…"),
+    ],
+)
+def test_a_text_that_is_too_long_keeps_as_much_of_its_beginning_as_there_is_room_for(
+    text: str, limit: int, shown: str
+) -> None:
+    assert slack_blocks.escape(text, limit) == shown
+
+
+def test_links_that_are_too_long_for_a_button_or_too_many_keep_no_others_away() -> None:
+    paths = [
+        "/" + "x" * slack_blocks.URL_CHARS,
+        *(f"/runs/{number}/" for number in range(slack_blocks.MAX_BUTTONS + 1)),
+    ]
+    body = slack_blocks.payload(parcel(message(links=tuple(Link(label="Run", path=path) for path in paths))))
+    urls = [element["url"] for element in body["blocks"][-1]["elements"]]
+    assert urls == [f"https://fb.example{path}" for path in paths[1 : slack_blocks.MAX_BUTTONS + 1]]
+
+
 def test_many_at_once_are_one_message() -> None:
     body = slack_blocks.payload(parcel(*(message(title=f"site {number} is down") for number in range(14))))
     assert body["text"] == "🔴 14 alerts at once"
@@ -111,6 +137,12 @@ def test_many_at_once_are_one_message() -> None:
     assert lines[0] == "🔴 site 0 is down"
     assert lines[-1] == "and 4 more"
     assert body["blocks"][2]["elements"][0]["url"] == "https://fb.example/alerts/"
+
+
+def test_a_digest_that_names_all_of_them_speaks_of_no_more() -> None:
+    titles = [f"site {number} is down" for number in range(slack_blocks.MAX_LISTED)]
+    body = slack_blocks.payload(parcel(*(message(title=title) for title in titles)))
+    assert body["blocks"][1]["text"]["text"].split("\n") == [f"🔴 {title}" for title in titles]
 
 
 @pytest.mark.parametrize(
