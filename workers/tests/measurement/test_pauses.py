@@ -124,6 +124,10 @@ def test_an_answer_is_on_its_way_from_the_first_of_a_record_on() -> None:
     assert read(flights) == read(flights, connect_ms=170) == ((150, 300),)
 
 
+def test_bursts_of_a_radio_or_of_a_server_that_is_paced_are_no_pauses() -> None:
+    assert read(dict.fromkeys(range(150, 302, 10), 4_000), connect_ms=20) == ()
+
+
 @pytest.mark.parametrize("reads", [{150: 3_999, 300: 20_000}, {100: FLIGHT_BYTES, 300: 5_800}, {300: 20_000}])
 def test_what_a_server_says_beside_an_answer_or_before_it_was_due_is_none_of_it(reads: dict[int, int]) -> None:
     assert read(reads) == ()

@@ -21,6 +21,8 @@ _LEAST_MS = 5
 _PACKETS, _QUARTER = 4, 4
 # A packet of data over Ethernet. Of packets that come by themselves hardly two come in one tick.
 _PACKET_BYTES, _APART = 1_448, 0.75
+# What comes in bursts less far apart, a radio or a server that is paced brings so all the while.
+_BURSTS_MS = 50
 # What a server says beside its answers (tickets, settings) is less: so much is of a record that is not whole yet. It
 # comes no sooner than this share of what a handshake took, as some take longer than a round trip.
 _OF_RECORD_BYTES, _SOON = 4_000, 0.75
@@ -72,7 +74,7 @@ def _between_flights_ms(socket: NetSocket) -> int | None:
     flight may come in one, and nothing that was seen lies between its packets."""
     trip = socket.connect.whole
     packets = sum(-(-size // _PACKET_BYTES) for size in socket.reads.values())
-    return None if trip is None or len(socket.reads) > _APART * packets else length_of(trip) // 2
+    return None if trip is None or len(socket.reads) > _APART * packets else max(_BURSTS_MS, length_of(trip) // 2)
 
 
 def pauses_of(
