@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -10,6 +11,8 @@ from workers.tests.browser.sites import SCRIPT, Site, serving
 from workers.tests.commands.published import must_fit
 from workers.tests.commands.test_cli import firstbyte
 from workers.tests.ports import closed_port
+
+_TRIES = 5
 
 
 @pytest.fixture
@@ -20,8 +23,17 @@ def site() -> Iterator[Site]:
         yield site
 
 
+def a_pair(site: Site) -> CompletedProcess[str]:
+    return firstbyte("without", "127.0.0.1", "--json", "--pairs", "1", site.url())
+
+
+def is_compared(done: CompletedProcess[str]) -> bool:
+    """Whether other work of the machine held up neither load: what it did is in no pair."""
+    return bool(json.loads(done.stdout)["pairs"])
+
+
 def test_a_few_pairs_are_compared_and_no_verdict_is_made_of_them(site: Site) -> None:
-    done = firstbyte("without", "127.0.0.1", "--json", "--pairs", "1", site.url())
+    done = next(filter(is_compared, (a_pair(site) for _ in range(_TRIES))))
     document = json.loads(done.stdout)
     must_fit(document)
     assert (done.returncode, document["schema"], document["verdict"]) == (3, "firstbyte.without/1", "inconclusive")
