@@ -251,7 +251,21 @@ def answer_gaps(trial: TrialEvidence, exchange: Exchange, ruler: Ruler) -> tuple
     since_us = (exchange.head_us if exchange.interim else exchange.first_application_us) or 0
     own = (one.gap for one in known if one.kind is GapKind.SERVER)
     own_us = [gap.duration_us for gap in own if gap.start_us >= since_us]
-    return tuple(_unless_alike(one, own_us, ruler) for one in known)
+    ended = (_unless_end_fits(one, before, trial, ruler) for before, one in pairwise((None, *known)) if one)
+    return tuple(_unless_alike(one, own_us, ruler) for one in ended)
+
+
+def _unless_end_fits(one: KnownGap, before: KnownGap | None, trial: TrialEvidence, ruler: Ruler) -> KnownGap:
+    """A window that was full a round trip ago has become no smaller: where the rest of the answer, with a segment that
+    each of its records may have left unfilled, is no more than that, it stopped for no window. What was held back is
+    small, and out of the middle of a record."""
+    gap, kinds = one.gap, {one.kind, before.kind if before else None}
+    if before is None or kinds != {GapKind.WINDOW} or one.turn.cut or trial.handshake is None:
+        return one
+    ends = sum(gap.end_us - gap.period_us <= (record.end_us or 0) <= gap.end_us for record in trial.records)
+    fits = gap.flight_bytes + gap.bytes_after + ends * ruler.mss <= before.gap.flight_bytes
+    held = gap.bytes_after < ruler.mss and ruler.is_exact(gap.duration_us) and splits_record(trial, gap)
+    return replace(one, kind=GapKind.HELD) if fits and held else one
 
 
 def _unless_alike(one: KnownGap, own_us: Sequence[int], ruler: Ruler) -> KnownGap:

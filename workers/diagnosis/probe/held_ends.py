@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import inf
 from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
@@ -47,7 +48,7 @@ def nagle_delayed_ack(case: Case) -> Verdicts:
     delayed = [trial for trial in case.evidence.of(Trial.DELAYED_ACK) if _can_hold(trial)]
     found = tuple(_held_at_all(case, quick, delayed))
     kept = None if any(isinstance(one, Finding) for one in found) else _held_behind_windows(case)
-    yield from found if kept is None else (kept,)
+    yield from found if kept is None or (found and isinstance(kept, NotJudged)) else (kept,)
 
 
 def _held_at_all(case: Case, quick: list[TrialEvidence], delayed: list[TrialEvidence]) -> Verdicts:
@@ -89,18 +90,24 @@ def _may_hold(trial: TrialEvidence, exchanges: Sequence[Exchange]) -> bool:
     return any(one.kind is GapKind.HELD or _is_unclear(one, ruler) for one in known)
 
 
-def _held_behind_windows(case: Case) -> Finding | None:
-    """By second answers: so much of a larger one is acknowledged at once that only a round trip is lost."""
+def _held_behind_windows(case: Case) -> Finding | NotJudged | None:
+    """By second answers: so much of a larger one is acknowledged at once that only a round trip is lost. One that is
+    larger than the window is known to be may have filled it, unless the server has shown that it holds ends back."""
+    id, jitter = FindingId.TCP_NAGLE_DELAYED_ACK, jitter_us(case)
     asked = case.evidence.of(*ASKED, Trial.DELAYED_ACK)
     twice = [trial for trial in asked if _can_hold(trial) and _asked_again(trial) is not None]
-    jitter = jitter_us(case)
 
     def look(trial: TrialEvidence) -> int | None:
+        return _held_again_us(trial, jitter, LEAST_GROWTH * _largest_flight(trial))
+
+    def look_at_all(trial: TrialEvidence) -> int | None:
         return _held_again_us(trial, jitter)
 
-    sure = weigh(case, FindingId.TCP_NAGLE_DELAYED_ACK, twice, look)
+    within, sure = (weigh(case, id, twice, one) for one in (look, look_at_all))
     if not isinstance(sure, Sure):
         return None
+    if not isinstance(within, Sure) and not _holds_ends(case):
+        return NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
     gap_us = median(sure.seen)
     return Finding(
         id=FindingId.TCP_NAGLE_DELAYED_ACK,
@@ -118,17 +125,34 @@ def _asked_again(trial: TrialEvidence) -> Exchange | None:
     return next((one for one in _holding(trial)[1:] if not one.idle_us), None)
 
 
-def _held_again_us(trial: TrialEvidence, jitter: int) -> int | None:
-    """How long the small end of the second answer was held back behind a flight that, with it, is no more than the
-    window has grown to with the first: each that was full is half as large again, unless the server has rested, or
-    grows it by a packet a round trip."""
-    again, first = _asked_again(trial), answer_turn(trial, trial.exchanges[0])
-    if again is None or first is None or _is_free_later(trial, again):
+def _holds_ends(case: Case) -> bool:
+    """Whether first answers prove it, as often as is no chance: the end waited that had room in the window before. It
+    is held for an end of the answer before that, which may have been acknowledged by then."""
+    clean = (one for one in case.evidence.trials if first_answer(one) and not lost_packets(one) and not is_late(one))
+    return sum(map(_holds_end_with_room, clean)) >= LEAST_SEEN
+
+
+def _holds_end_with_room(trial: TrialEvidence) -> bool:
+    kinds = [one.kind for one in answer_gaps(trial, trial.exchanges[0], ruler_of(trial))]
+    return kinds[-2:] == [GapKind.WINDOW, GapKind.HELD]
+
+
+def _largest_flight(trial: TrialEvidence) -> int:
+    """Of the first answer, in bytes."""
+    first = answer_turn(trial, trial.exchanges[0])
+    return 0 if first is None else max(flight.size_bytes for flight in first.flights)
+
+
+def _held_again_us(trial: TrialEvidence, jitter: int, most_bytes: float = inf) -> int | None:
+    """How long the small end of the second answer was held back behind a flight that, with it, is no more than that:
+    what the window has grown to with the first, which is half as large again as each that was full, unless the server
+    has rested, or grows it by a packet a round trip."""
+    again = _asked_again(trial)
+    if again is None or _is_free_later(trial, again):
         return None
     ruler = ruler_of(trial, jitter)
     if _creeps(answer_gaps(trial, trial.exchanges[0], ruler)):
         return None
-    most_bytes = LEAST_GROWTH * max(flight.size_bytes for flight in first.flights)
     known = answer_gaps(trial, again, ruler)
     held = [
         one.gap.duration_us

@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 
 from workers.diagnosis.probe import transport
+from workers.diagnosis.probe.gaps import GapKind, answer_gaps, ruler_of
 from workers.measurement.evidence import Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
-from workers.tests.diagnosis.judging import found, left_open
+from workers.tests.diagnosis.judging import cost, found, left_open
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Connection, Server, connection, deep, probe
 
@@ -84,3 +85,57 @@ def test_ends_that_come_at_once_where_we_acknowledge_at_once_leave_nothing_open(
     late = [connection(replace(way, nagle=True), PIECES, Trial.DELAYED_ACK) for _ in range(3)]
     evidence = probe([*quick, *late])
     assert Id.TCP_NAGLE_DELAYED_ACK not in {*found(transport.RULES, evidence), *left_open(transport.RULES, evidence)}
+
+
+LARGE = Server(head_apart=True, body_bytes=59_000, record_bytes=16_384)
+
+
+def asked_again(path: Path, kind: Trial, first: Server) -> TrialEvidence:
+    """A window that is full grows, and rests take it back: as of Linux."""
+    made = Connection(replace(path, grows_whole=True, delayed_ack=kind is Trial.DELAYED_ACK), first, kind)
+    handshake = made.shake()
+    for number, server in enumerate((first, LARGE)):
+        made.server = server
+        made.ask(number)
+    return made.evidence(handshake)
+
+
+@pytest.mark.parametrize("rtt_ms", [20, 80, 380])
+def test_ends_that_had_room_in_the_window_before_prove_that_those_of_larger_flights_are_held_too(rtt_ms: float) -> None:
+    """The JDK's server: its last write comes while the small end of the one before it is under way. The second answer
+    goes in one flight but for its end, which the window might have stopped."""
+    late = replace(LARGE, body_stall=(57_000, round(2_000 * rtt_ms) + 100))
+    kinds = [*[Trial.FULL] * 3, Trial.CLASSICAL, *[Trial.DELAYED_ACK] * 3]
+    held = [asked_again(Path(rtt_ms=rtt_ms, nagle=True), kind, late) for kind in kinds]
+    free = [asked_again(Path(rtt_ms=rtt_ms), kind, late) for kind in kinds]
+    finding = found(transport.RULES, probe(held))[Id.TCP_NAGLE_DELAYED_ACK]
+    assert finding.saving_us == pytest.approx(cost(probe(held), "again") - cost(probe(free), "again"), rel=0.1)
+    assert Id.TCP_NAGLE_DELAYED_ACK not in {
+        *found(transport.RULES, probe(free)),
+        *left_open(transport.RULES, probe(free)),
+    }
+
+
+@pytest.mark.parametrize("rtt_ms", [20, 80, 380])
+def test_an_end_behind_a_flight_that_may_have_filled_the_window_is_not_judged(rtt_ms: float) -> None:
+    kinds = [*[Trial.FULL] * 3, *[Trial.DELAYED_ACK] * 3]
+    held = probe([asked_again(Path(rtt_ms=rtt_ms, nagle=True), kind, LARGE) for kind in kinds])
+    free = probe([asked_again(Path(rtt_ms=rtt_ms), kind, LARGE) for kind in kinds])
+    assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, held)
+    assert left_open(transport.RULES, held)[Id.TCP_NAGLE_DELAYED_ACK] is NotJudgedReason.UNSTEADY
+    assert Id.TCP_NAGLE_DELAYED_ACK not in {*found(transport.RULES, free), *left_open(transport.RULES, free)}
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        pytest.param(Server(stops=((14_000, 0), *[(1_600, 0)] * 4), body_bytes=21_750), id="small records fill it"),
+        pytest.param(Server(body_bytes=28_200), id="more came than the window before had"),
+    ],
+)
+def test_an_end_that_had_no_room_is_held_by_nothing_but_the_window(server: Server) -> None:
+    """It grows by a packet a round trip, and counts packets, however small."""
+    path = Path(slow_start_until=10, grows_whole=True)
+    one = connection(path, replace(server, record_bytes=16_384))
+    known = answer_gaps(one, one.exchanges[0], ruler_of(one))
+    assert (known[-1].gap.bytes_after < path.mss, known[-1].kind) == (True, GapKind.WINDOW)
