@@ -188,6 +188,32 @@ def test_what_the_server_sent_before_our_second_flight_left_is_no_answer_to_it()
     assert measurement.connections[0].tls_round_trips == 2
 
 
+@pytest.mark.parametrize(
+    "behind",
+    [
+        pytest.param(read(61.5, 2, size=6), id="later than we left"),
+        pytest.param(read(61.5, 2, stamped=False), id="when we looked"),
+    ],
+)
+def test_what_comes_sooner_than_half_a_round_trip_after_our_second_flight_is_no_answer_to_it(behind: Read) -> None:
+    """The way may part two packets for longer than we take to answer the first, and nobody may have stamped them."""
+    retried = HandshakeCapture(flights_sent_ns=(40 * MS, 61 * MS), own_ns=MS, reads=3, version="TLSv1.3")
+    reads = (read(60, size=93), behind, read(81, 2), read(120, 3), read(125, 3))
+    writes = (Write(40 * MS, 1575), Write(61 * MS, 426))
+    response = ResponseCapture(first_read=3, last_read=4, status=200)
+    measurement = probe_measurement(probe(hop(handshake=retried, reads=reads, writes=writes, response=response)))
+    assert measurement.connections[0].tls_round_trips == 2
+
+
+def test_an_answer_that_is_quicker_than_the_first_round_trip_is_one() -> None:
+    """TLS 1.2 within 5 ms: the first packet to a host may have waited for its address, a short one for anything."""
+    old = HandshakeCapture(flights_sent_ns=(40 * MS, 45 * MS), own_ns=MS, reads=2, version="TLSv1.2")
+    quick = ConnectCapture(started_ns=13 * MS, ended_ns=18 * MS, rtt_us=5_000)
+    reads, writes = (read(44), read(46, 2), read(120, 3), read(125, 3)), (Write(40 * MS, 400), Write(45 * MS, 93))
+    measurement = probe_measurement(probe(hop(connect=quick, handshake=old, reads=reads, writes=writes)))
+    assert measurement.connections[0].tls_round_trips == 2
+
+
 def test_a_pause_of_a_round_trip_is_a_round_trip_where_it_can_be_told() -> None:
     handshake = hop().handshake
     assert handshake is not None

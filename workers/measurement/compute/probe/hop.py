@@ -240,9 +240,11 @@ def _round_trips(seen: HopCapture, clock: RunClock) -> int:
     reads = seen.reads[: seen.handshake.reads]
     rtt_us = seen.connect.rtt_us or 0
     count, begun, size_bytes = min(len(reads), 1), next(iter(reads), None), 0
-    for one, other in pairwise(reads):
+    soonest_ns = _soonest_answer_ns(seen)
+    answered = [_answered(one, seen, clock.instant_ns(one.arrival) - soonest_ns) for one in reads]
+    for (one, before), (other, after) in pairwise(zip(reads, answered, strict=True)):
         size_bytes += one.size
-        if _flights_before(one, seen, clock) != _flights_before(other, seen, clock):
+        if after != before:
             count, begun, size_bytes = count + 1, other, 0
         elif begun is not None and rtt_us >= MIN_RTT_US:
             since, last, now = (us(clock.instant_ns(each.arrival)) for each in (begun, one, other))
@@ -252,11 +254,19 @@ def _round_trips(seen: HopCapture, clock: RunClock) -> int:
     return count
 
 
-def _flights_before(read: Read, seen: HopCapture, clock: RunClock) -> int:
-    """How many writes of ours it may answer: not those that left while it lay unread."""
-    at_ns = clock.instant_ns(read.arrival)
-    unread = sum(write.at_ns > at_ns for write in seen.writes[: read.writes])
-    return read.writes - unread
+def _answered(read: Read, seen: HopCapture, latest_ns: int) -> int:
+    """How many writes of ours it may answer: not those that left later, while it was on its way or lay unread."""
+    return read.writes - sum(write.at_ns > latest_ns for write in seen.writes[: read.writes])
+
+
+def _soonest_answer_ns(seen: HopCapture) -> int:
+    """Nothing that comes sooner than half the shortest round trip is one; where those are too short to tell, anything
+    that came after us may be."""
+    secured = tcp_state(seen.tcp_secured)
+    first_us = None if seen.connect is None else seen.connect.rtt_us
+    least_us = None if secured is None else secured.min_rtt_us
+    rtt_us = min((one for one in (first_us, least_us) if one), default=0)
+    return rtt_us * 500 if rtt_us >= MIN_RTT_US else 0
 
 
 def _fills_window(size_bytes: int, seen: HopCapture) -> bool:
