@@ -9,7 +9,7 @@ from workers.diagnosis.case import Case, Verdicts, lost_packets
 from workers.diagnosis.probe.flights import Gap, answer_turn
 from workers.diagnosis.probe.gaps import LEAST_GROWTH, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
 from workers.diagnosis.probe.thinking import begun_us
-from workers.diagnosis.probe.tls_visits import over_http2
+from workers.diagnosis.probe.tls_visits import over_http2, page_over_http2
 from workers.diagnosis.probe.weighing import (
     ASKED,
     LEAST_SEEN,
@@ -78,7 +78,7 @@ def _held_at_all(case: Case, quick: list[TrialEvidence], delayed: list[TrialEvid
 def _is_free_over_http2(case: Case, held: Sequence[TrialEvidence]) -> bool:
     """Whether browsers are spared, since they would use HTTP/2, over which the end of the same answer, the first of a
     connection, comes at once. Where nothing else is spoken, it is HTTP/2's that does not."""
-    over = [trial for trial in case.evidence.of(Trial.HTTP2) if over_http2(trial) and _can_hold(trial)]
+    over = [trial for trial in page_over_http2(case) if _can_hold(trial)]
     alone = any(map(over_http2, case.evidence.of(*ASKED)))
     first = all(_may_hold(trial, trial.exchanges[:1]) for trial in held)
     return bool(over) and not alone and first and not any(_may_hold(trial, _holding(trial)) for trial in over)

@@ -9,7 +9,7 @@ from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.probe.flights import RECORD_HEADER_BYTES, Turn, mss_of, tickets_before
 from workers.diagnosis.probe.gaps import USUAL_WINDOW
 from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES
-from workers.diagnosis.probe.tls_visits import over_http2
+from workers.diagnosis.probe.tls_visits import over_http2, page_over_http2
 from workers.diagnosis.probe.weighing import ASKED, Sure, fact, ms_of, visits, weigh
 from workers.diagnosis.probe.windows import SMALL_BELOW, first_answer, is_paced, known_window, unfilled_by_tickets
 from workers.measurement.evidence import Direction, Exchange, TlsRecord, Trial, TrialEvidence
@@ -76,7 +76,8 @@ def _is_free_over_http2(case: Case) -> bool:
     spoken, it is HTTP/2's that does."""
     over, alone = _visits_over_http2(case), any(map(over_http2, case.evidence.of(*ASKED)))
     free = weigh(case, FindingId.TLS_RECORD_OVERFLOW, over, _overflow) is None
-    return bool(over) and not alone and free and not any(map(_waits, over))
+    page = page_over_http2(case)
+    return any(one in page for one in over) and not alone and free and not any(map(_waits, over))
 
 
 def record_tiny(case: Case) -> Verdicts:

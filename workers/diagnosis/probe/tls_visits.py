@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from workers.diagnosis.case import Case
+from workers.diagnosis.probe.weighing import ASKED
 from workers.measurement.evidence import ChainCertificate, Handshake, Trial, TrialEvidence
 from workers.measurement.tls_records import TLS13
 
@@ -10,6 +11,8 @@ from workers.measurement.tls_records import TLS13
 AS_BROWSERS = (Trial.FULL, Trial.DELAYED_ACK, Trial.HTTP2)
 # The same, where those cannot be had: without the hybrid key share.
 _NEXT_BEST = (Trial.CLASSICAL,)
+# Answers of one page differ by less, where they are made anew for everybody.
+_AS_LARGE = 0.9
 
 
 def completed(trials: Iterable[TrialEvidence]) -> tuple[Handshake, ...]:
@@ -40,6 +43,20 @@ def speaks_tls13(case: Case) -> bool | None:
 def over_http2(trial: TrialEvidence) -> bool:
     """Whether that was agreed on."""
     return trial.handshake is not None and trial.handshake.protocol == "h2"
+
+
+def page_over_http2(case: Case) -> list[TrialEvidence]:
+    """Connections over HTTP/2 that brought what comes over HTTP/1.1: answers of the same status, about as large. An
+    error, as of a server that has been asked too often, says nothing of the page as browsers get it."""
+    asked = [trial.exchanges[0] for trial in case.evidence.of(*ASKED) if trial.exchanges]
+    ended = [one for one in asked if one.ended_us is not None]
+    known, least = {one.status for one in ended}, min((one.body_bytes or 0 for one in ended), default=0)
+    over = (trial for trial in case.evidence.of(Trial.HTTP2) if over_http2(trial) and trial.exchanges)
+    return [
+        trial
+        for trial in over
+        if trial.exchanges[0].status in known and (trial.exchanges[0].body_bytes or 0) >= _AS_LARGE * least
+    ]
 
 
 def negotiated_protocol(case: Case) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workers.diagnosis.probe import records
+from workers.diagnosis.probe import records, transport
 from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import Answer, CheckColumn, Severity
 from workers.measurement.finding import FindingId as Id
@@ -115,3 +115,23 @@ def test_settings_in_the_packet_of_the_first_record_are_no_head_that_could_be_re
     old = [connection(Path(rtt_ms=80), large, one) for one in DEEP]
     finding = found(records.RULES, probe([*old, *[together] * 3]))[Id.TLS_RECORD_OVERFLOW]
     assert finding.severity is Severity.HIGH
+
+
+@pytest.mark.parametrize(
+    ("status", "body_bytes"), [pytest.param(429, 40_000, id="an error"), pytest.param(200, 300, id="something small")]
+)
+def test_what_is_not_the_page_over_http2_spares_browsers_nothing(status: int, body_bytes: int) -> None:
+    large, fits = replace(PAGE, record_bytes=16_384), replace(PAGE, settings_bytes=140, body_bytes=body_bytes)
+    old = [connection(Path(rtt_ms=80), large, one) for one in DEEP]
+    over = connection(Path(rtt_ms=80), fits, Trial.HTTP2)
+    other = replace(over, exchanges=(replace(over.exchanges[0], status=status),))
+    assert found(records.RULES, probe([*old, *[other] * 3]))[Id.TLS_RECORD_OVERFLOW].severity is Severity.HIGH
+
+
+def test_an_end_that_is_held_back_is_free_by_the_page_over_http2_alone() -> None:
+    way, apart = Path(rtt_ms=80, nagle=True), replace(PAGE, head_apart=True, body_bytes=9_000)
+    old = [connection(way, apart, one) for one in DEEP]
+    page = connection(replace(way, nagle=False), replace(apart, settings_bytes=140), Trial.HTTP2)
+    error = replace(page, exchanges=(replace(page.exchanges[0], status=503),))
+    severities = [found(transport.RULES, probe([*old, one])) for one in (page, error)]
+    assert [one[Id.TCP_NAGLE_DELAYED_ACK].severity for one in severities] == [Severity.LOW, Severity.HIGH]
