@@ -24,7 +24,7 @@ from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES
 from workers.diagnosis.probe.tls_visits import completed, negotiated_protocol, over_http2
 from workers.diagnosis.probe.windows import LEAST_ANSWER_BYTES, filled_window
 from workers.diagnosis.units import ms, size, span
-from workers.measurement.evidence import EarlyData, Exchange, Trial, TrialEvidence
+from workers.measurement.evidence import Depth, EarlyData, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import Finding, FindingId
 from workers.measurement.statuses import EARLY_HINTS
 
@@ -46,7 +46,9 @@ def record_sizing(judged: Judged) -> Told:
         return no(_record_words(judged))
     if max(map(sum, map(_application_lengths, trials))) <= LARGE_RECORD_BYTES:
         return unknown(judged, f"the answer is too small to tell ({size(max(early))})")
-    return yes(_record_words(judged))
+    # Over HTTP/2, which browsers use where it is spoken, records may be of another size: one connection asks for none.
+    alone = judged.case.evidence.depth is Depth.LIGHT and negotiated_protocol(judged.case) is not None
+    return unknown(judged) if alone else yes(_record_words(judged))
 
 
 def _over_http2_words(overflow: Finding) -> str | None:
@@ -106,7 +108,7 @@ def http3(judged: Judged) -> Told:
             if answers is None
             else no("announced, but it does not answer")
         )
-    if not answer_headers(judged.case) or judged.case.evidence.depth == "light":
+    if not answer_headers(judged.case) or judged.case.evidence.depth is Depth.LIGHT:
         return unknown(judged)
     if not https_record_known(judged.case):
         return unknown(judged, "its HTTPS record is not known")

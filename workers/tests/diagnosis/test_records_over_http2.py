@@ -12,7 +12,7 @@ from workers.measurement.finding import Answer, CheckColumn, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, facts, found
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import DEEP, Server, connection, deep, probe
+from workers.tests.diagnosis.servers import DEEP, Server, connection, deep, light, probe
 from workers.tests.diagnosis.sites import check
 
 PAGE = Server(record_bytes=4_096, body_bytes=40_000)
@@ -45,6 +45,18 @@ def test_the_checklist_tells_of_the_record_that_waits() -> None:
     """And not of those over HTTP/1.1, which are small."""
     cell = check(CheckColumn.RECORD_SIZING, over_both(80, record_bytes=16_384))
     assert (cell.answer, cell.detail) == (Answer.NO, "16.4 kB over HTTP/2")
+
+
+def test_one_connection_says_yes_to_no_records_that_may_be_others_over_http2() -> None:
+    """Apache's are of 8 KB over HTTP/1.1, and of 16 KB over HTTP/2."""
+    asked = light(Path(rtt_ms=80), PAGE)
+    (once,) = asked.trials
+    assert once.handshake is not None
+    assert check(CheckColumn.RECORD_SIZING, asked).answer is Answer.UNKNOWN
+    without = replace(asked, trials=(replace(once, handshake=replace(once.handshake, protocol=None)),))
+    assert check(CheckColumn.RECORD_SIZING, without).answer is Answer.YES
+    large = light(Path(rtt_ms=80), replace(PAGE, record_bytes=16_384))
+    assert check(CheckColumn.RECORD_SIZING, large).answer is Answer.NO
 
 
 @ANYWHERE
