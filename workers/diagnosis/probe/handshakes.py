@@ -266,11 +266,13 @@ def _may_be_several_flights(trial: TrialEvidence, quickest_us: int) -> bool:
 
 
 def _may_be(kind: GapKind, gap: Gap, ruler: Ruler, trial: TrialEvidence) -> bool:
-    """Whether an unclear pause may be of that kind: what it is not is seen by the bytes before and behind it."""
+    """Whether an unclear pause may be of that kind: what it is not is seen by the bytes before and behind it. What was
+    held back may be a record of its own, which waits behind a small packet for a round trip and nothing else."""
     if kind is GapKind.WINDOW:
         return ruler.fills_window(gap.bytes_before, 1) or ruler.is_old_window(gap.bytes_before)
     cut = ruler.is_flushed(gap.bytes_before) or splits_record(trial, gap)
-    return kind is GapKind.SERVER or (gap.bytes_after < ruler.mss and cut)
+    behind_small = ruler.is_exact(gap.duration_us) and not ruler.is_whole(gap.flight_bytes)
+    return kind is GapKind.SERVER or (gap.bytes_after < ruler.mss and (cut or behind_small))
 
 
 def _paused(

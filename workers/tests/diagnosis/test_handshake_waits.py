@@ -303,3 +303,13 @@ def test_a_pause_costs_no_more_than_what_the_round_trips_of_a_long_handshake_lea
     halted, fluent = (deep(Path(rtt_ms=rtt_ms, iw=iw), one) for one in (stalled, replace(stalled, stall=None)))
     saved_us = found(handshakes.RULES, halted)[Id.TLS_HANDSHAKE_STALL].saving_us or 0
     assert saved_us == pytest.approx(cost(halted, "handshake") - cost(fluent, "handshake"), rel=0.03, abs=500)
+
+
+@pytest.mark.parametrize("rtt_ms", [20, 80, 380])
+def test_a_record_that_waits_behind_a_small_packet_for_just_a_round_trip_may_be_held_back(rtt_ms: float) -> None:
+    """The JDK's server with TLS 1.2: its last record waits behind its ticket, whose second packet is small. Two packets
+    are acknowledged at once, so that no late acknowledgement shows it."""
+    server = Server(handshake_bytes=1_796, stall=(1_745, 200))
+    held, free = (deep(Path(rtt_ms=rtt_ms, nagle=nagle), server) for nagle in (True, False))
+    assert left_open(handshakes.RULES, held)[Id.TLS_CERT_FLUSH_STALL] is NotJudgedReason.UNSTEADY
+    assert Id.TLS_CERT_FLUSH_STALL not in {*left_open(handshakes.RULES, free), *found(handshakes.RULES, held)}
