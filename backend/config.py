@@ -84,7 +84,9 @@ class Config(BaseSettings):
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path.strip("/") or parts.query:
             raise ValueError("must be an origin such as https://firstbyte.example.com, without a path")
-        return value.rstrip("/")
+        # As browsers say it (RFC 6454, 6.2): in lower case, and no port that goes without saying.
+        port = ":443" if parts.scheme == "https" else ":80"
+        return f"{parts.scheme}://{parts.netloc.lower().removesuffix(port)}"
 
     @field_validator("email_url")
     @classmethod

@@ -105,3 +105,18 @@ def test_the_base_url_says_how_browsers_come(
     config = configured(BASE_URL=url)
     assert (config.https, config.loopback) == (https, loopback)
     assert config.origin.hostname in config.hosts
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("HTTPS://Watch.Example/", "https://watch.example"),
+        ("https://watch.example:443", "https://watch.example"),
+        ("https://watch.example:8443", "https://watch.example:8443"),
+        ("http://[::1]:80/", "http://[::1]"),
+        ("http://127.0.0.1:443", "http://127.0.0.1:443"),
+    ],
+)
+def test_the_base_url_is_kept_as_browsers_say_it(configured: Callable[..., Config], url: str, origin: str) -> None:
+    """A passkey says the origin that it was shown to: one that is written otherwise would never be the same."""
+    assert configured(BASE_URL=url).base_url == origin
