@@ -12,9 +12,13 @@ export function mountPasskey(root: HTMLElement): void {
   const credential = root.querySelector<HTMLInputElement>("[name=credential]");
   if (!(root instanceof HTMLFormElement) || credential === null) return;
   root.hidden = false;
+  let isAsking = false;
   root.addEventListener("submit", (event) => {
     if (credential.value) return;
     event.preventDefault();
+    // A second challenge would make the first one's answer worth nothing.
+    if (isAsking) return;
+    isAsking = true;
     say(root, "");
     void shown(root).then(
       (answer) => {
@@ -24,7 +28,9 @@ export function mountPasskey(root: HTMLElement): void {
         credential.value = "";
       },
       (error: unknown) => say(root, sentence(error, root)),
-    );
+    ).finally(() => {
+      isAsking = false;
+    });
   });
 }
 
@@ -54,7 +60,14 @@ function written(): Options {
 async function fetched(address: string): Promise<Options> {
   const response = await fetch(address, { headers: { Accept: "application/json" }, credentials: "same-origin" });
   if (!response.ok) throw new Error(response.status === 429 ? "Too many tries. Wait a minute." : `Firstbyte answered ${response.status}.`);
-  return ((await response.json()) as { request_options: Options }).request_options;
+  const told = (response.redirected ? {} : await response.json()) as { request_options?: Options };
+  return told.request_options ?? ledOn();
+}
+
+/** Who has come in by another tab meanwhile, or is half in, is not asked: the page itself leads there. */
+function ledOn(): Promise<never> {
+  location.assign(location.href);
+  return new Promise(() => undefined);
 }
 
 function sentence(error: unknown, form: HTMLFormElement): string {
