@@ -207,6 +207,8 @@ MFA_FORMS = {
 }
 MFA_SUPPORTED_TYPES = ["recovery_codes", "totp", "webauthn"]
 MFA_PASSKEY_LOGIN_ENABLED = True
+# After the password too: what a session was asked last opens either door, and one of them is open to everybody.
+MFA_WEBAUTHN_USER_VERIFICATION = "required"
 # A sign-in asks twice. Nothing can be guessed there: this keeps one address from filling the table of sessions.
 MFA_RATE_LIMITS = {"webauthn_login": "60/m/ip"}
 MFA_TOTP_ISSUER = "Firstbyte"
@@ -281,5 +283,9 @@ LOGGING = {
     },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {"django": {"handlers": [], "level": "INFO", "propagate": True}},
+    "loggers": {
+        "django": {"handlers": [], "level": "INFO", "propagate": True},
+        # Tells of each passkey by its identifier; who came in is in the audit log.
+        "fido2": {"level": "WARNING"},
+    },
 }

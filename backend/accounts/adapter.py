@@ -81,6 +81,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ha
         """The password alone: a phone that somebody found unlocked shows codes."""
         return [{"id": "reauthenticate", "description": "", "url": reverse("account_reauthenticate")}]
 
+    def is_reauthentication_required(self, *, app: str, **kwargs: Any) -> bool:
+        """Not of who has no password: they come by the provider, and could set one without being asked."""
+        return isinstance(user := context.request.user, User) and user.has_usable_password()
+
     def reauthenticate(self, user: User, password: str) -> bool:
         """By the address of the account: allauth looks for one in a table that is empty here."""
         return bool(self.authenticate(context.request, email=user.email, password=password) == user)

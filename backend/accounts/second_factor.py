@@ -28,7 +28,7 @@ _PROOFS = {
     Authenticator.Type.RECOVERY_CODES: RECOVERY_CODE,
     Authenticator.Type.WEBAUTHN: _PASSKEY,
 }
-_WRONG = "This code is not right, or was used before. Type the one that the app shows now."
+_WRONG = "This code is not right, or was used before. An app shows a new one each half minute."
 _LOST_KEY = "No key of FIRSTBYTE_FERNET_KEYS opens your second factor. The operator can put the key back, or remove it."
 
 

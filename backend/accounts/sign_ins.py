@@ -61,13 +61,21 @@ def prove_by_provider(*, user: User) -> User:
 
 
 def _prove(user: User) -> None:
-    """Who has the address is there. Until then whoever made the account may have come in, and left a passkey."""
+    """Who has the address is there. Before, whoever made the account may have come in, and left a way in."""
     if user.proved_at is None:
-        factors = Authenticator.objects.filter(user=user)
-        factors.filter(type=Authenticator.Type.WEBAUTHN).delete()
-        if not factors.filter(type=Authenticator.Type.TOTP).exists():
-            factors.delete()
+        _remove_passkeys(user)
+        disconnect(actor=user)
     user.proved_at = timezone.now()
+
+
+def _remove_passkeys(user: User) -> None:
+    factors = Authenticator.objects.filter(user=user)
+    passkeys = factors.filter(type=Authenticator.Type.WEBAUTHN)
+    for passkey in passkeys:
+        note_passkey_removed(actor=user, name=passkey.data["name"])
+    passkeys.delete()
+    if not factors.filter(type=Authenticator.Type.TOTP).exists():
+        factors.delete()
 
 
 @transaction.atomic

@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 _BROKEN = "The sign-in with {} did not come to its end. Try once more; if it fails again, the operator's log says why."
 _UNVERIFIED = "{} does not say that it has verified your address. Sign in with your password, and connect it here."
 _NOBODY = "There is no account with the address that {} knows you by. An owner or admin of your organisation adds you."
+_KNOWN = "Whoever made your account knew its password: it holds no longer, nor does a passkey that was made by then."
 _TAKEN = "At {} you are somebody who has another account here; disconnect it there first."
 
 
@@ -101,7 +102,7 @@ def _find_owner(request: HttpRequest, sociallogin: SocialLogin) -> None:
         raise ImmediateHttpResponse(redirect("account_login"))
     proved = sign_ins.prove_by_provider(user=user)
     if proved.password != user.password:
-        messages.warning(request, "Whoever made your account knew its password, so it holds no longer.")
+        messages.warning(request, _KNOWN)
     _join(request, sociallogin, proved)
 
 

@@ -101,7 +101,7 @@ def test_a_wrong_code_switches_nothing_on_and_says_what_to_do(client: Client, us
     client.post(AGAIN + f"?next={ON}", {"password": PASSWORD})
     client.get(ON)
     page = client.post(ON, {"code": "12345"}).content.decode()
-    assert "Type the one that the app shows now" in page
+    assert "An app shows a new one each half minute" in page
     assert not Authenticator.objects.exists()
     assert acts() == []
 

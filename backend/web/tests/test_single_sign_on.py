@@ -124,7 +124,10 @@ def test_nobody_gets_an_account_by_it(client: Client, provider: Provider, user: 
 def test_a_password_that_its_maker_knows_holds_no_longer(client: Client, provider: Provider, user: User) -> None:
     User.objects.filter(pk=user.pk).update(proved_at=None)
     page = come(client, provider).content.decode()
-    assert "Whoever made your account knew its password, so it holds no longer." in page
+    assert (
+        "Whoever made your account knew its password: it holds no longer, nor does a passkey that was made by then."
+        in page
+    )
     user.refresh_from_db()
     assert (user.has_usable_password(), user.proved_at is not None) == (False, True)
     assert signed_in(client) == str(user.pk)
