@@ -40,6 +40,8 @@ ORDER BY place.region_id, run.scheduled_for
 # So much of what lies before history says what it was like at the time of the release the day before, from when history
 # is: an hour of it, and another where clocks were set since.
 _BEFORE = timedelta(hours=2)
+# What lies so near to that time is taken for what it was like then.
+_NEAR = timedelta(hours=1)
 # So long before the release says what it was like already; where another one came within it, so long before that one.
 _LATELY = timedelta(hours=1)
 # Of each run what was measured, by column; under `AT` when, in Unix seconds, under `CONTENDED` 1 for one that other
@@ -80,17 +82,18 @@ class _Sieve:
 
 
 def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
-    """What the gate compares with. Four statements, and one for each monitor."""
+    """What the gate compares with. Five statements, and one for each monitor."""
     if gate.baseline_mode == BaselineMode.GATE:
         return _of_gate(gate, {monitor.pk: monitor for monitor in monitors})
     if gate.baseline_mode == BaselineMode.URL:
         return Baseline(by_monitor={})
     since, until = gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
-    spans = disturbed(gate.site_id, since - _BEFORE, until)
+    known_since = _known_since(gate, since, until)
+    spans = disturbed(gate.site_id, known_since, until)
     sieve, sieve_before = _Sieve([span for span in spans if span[1] > since]), _Sieve(spans)
     regions = dict(Region.objects.filter(code__in=gate.regions).values_list("pk", "code"))
     versions = versions_alike(monitors)
-    measured = {pk: _measured(pk, alike, regions, (since - _BEFORE, until)) for pk, alike in versions.items()}
+    measured = {pk: _measured(pk, alike, regions, (known_since, until)) for pk, alike in versions.items()}
     earlier = deploys_between(gate.site, until - _LATELY, until)
     begun = min([until, *(deploy.at for deploy in earlier)])
     return Baseline(
@@ -105,6 +108,12 @@ def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
         cut=frozenset(pk for pk, found in measured.items() if any(len(runs) >= MAX_SAMPLES for runs in found.values())),
         warnings=_warnings([(max(begun, since), ended) for begun, ended in sieve.spans], sieve.dropped),
     )
+
+
+def _known_since(gate: Gate, since: datetime, until: datetime) -> datetime:
+    """From when on runs before history are looked at: what another release was like is no habit of this one."""
+    released = [deploy.at for deploy in deploys_between(gate.site, since - _BEFORE, min(since + _NEAR, until))]
+    return min(since, max([since - _BEFORE, *released]))
 
 
 def _measured(

@@ -41,20 +41,23 @@ def test_the_hour_is_that_of_the_release_and_not_of_the_newest_run_before_it(wor
     assert world.play(world.ask(), lambda run: 1.6).verdict == "inconclusive"
 
 
-@pytest.mark.parametrize("is_incident", [False, True])
+@pytest.mark.parametrize("came", ["nothing", "an incident", "a release", "a release just behind"])
 def test_a_job_that_ended_with_this_time_of_the_day_before_is_known_by_what_came_before_history(
-    world: World, is_incident: bool
+    world: World, came: str
 ) -> None:
-    """But for what came in an incident, which is no habit."""
+    """But for what came in an incident, which is no habit, and of what another release was like."""
     world.history(count=A_DAYS_RUNS + 20)
     then = timezone.now() - DAY
     job = Run.objects.filter(scheduled_for__gte=then - 20 * MINUTE, scheduled_for__lt=then + 3 * MINUTE)
     job.update(ttfb_us=F("ttfb_us") * 14 / 10, wait_us=F("wait_us") + F("ttfb_us") * 4 / 10)
-    if is_incident:
+    if came == "an incident":
         make_incident(world, since=then - 21 * MINUTE, until=then - MINUTE)
+    elif came != "nothing":
+        at = then + (2 * MINUTE if came.endswith("behind") else -MINUTE)
+        Deploy.objects.create(organisation=world.site.organisation, site=world.site, at=at)
     gate = world.play(world.ask(), lambda run: 1.6)
-    assert gate.verdict == ("fail" if is_incident else "inconclusive")
-    assert gate.summary.endswith(" It was as high at this time the day before.") is not is_incident
+    assert gate.verdict == ("inconclusive" if came == "nothing" else "fail")
+    assert gate.summary.endswith(" It was as high at this time the day before.") is (came == "nothing")
     assert gate.warnings == []
     (rule,) = world.view(gate).rules
     assert rule.found is not None
