@@ -236,13 +236,17 @@ def _is_worth_another_try(answer: _Answer) -> bool:
 
 
 def _pause_s(answer: _Answer, usual_s: float) -> float:
-    """Until when the answer asks to be left alone: seconds or a date (RFC 9110, 10.2.3)."""
+    """Until when the answer asks to be left alone: seconds or a date (RFC 9110, 10.2.3). A date that is over is one of
+    another clock than ours."""
     asked = answer.headers.get("Retry-After", "")
     try:
-        asked_s = float(asked) if asked.isdecimal() else parsedate_to_datetime(asked).timestamp() - time.time()
+        if asked.isdecimal():
+            asked_s = float(asked)
+        else:
+            asked_s = max(parsedate_to_datetime(asked).timestamp() - time.time(), usual_s)
     except (ValueError, OverflowError):
         return usual_s
-    return min(max(asked_s, 0.0), _MAX_PAUSE_S)
+    return min(asked_s, _MAX_PAUSE_S)
 
 
 def _document(body: bytes) -> dict[str, Any] | None:

@@ -49,7 +49,15 @@ def test_a_service_in_trouble_and_a_proxy_without_it_are_asked_again(status: int
 
 @pytest.mark.parametrize(
     ("written", "asked_s"),
-    [("7", 7), ("600", 60), ("Thu, 01 Jan 1970 00:01:47 GMT", 7), ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("soon", 0.5)],
+    [
+        ("7", 7),
+        ("0", 0),
+        ("600", 60),
+        ("Thu, 01 Jan 1970 00:01:47 GMT", 7),
+        # A clock that is ahead takes what is asked for to be over: five tries at once are none.
+        ("Thu, 01 Jan 1970 00:00:00 GMT", 0.5),
+        ("soon", 0.5),
+    ],
 )
 def test_how_long_to_wait_is_read_however_a_proxy_writes_it(
     monkeypatch: pytest.MonkeyPatch, written: str, asked_s: float
