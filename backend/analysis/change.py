@@ -112,9 +112,13 @@ def worth_telling(model: Model, shifts: Mapping[str, float], settings: Settings)
 
 
 def least_told(model: Model, shifts: Mapping[str, float], settings: Settings) -> float:
-    """How large a rise of these regions has to be to be worth telling, in logarithms."""
+    """How large a shift of these regions the way they have shifted has to be to be worth telling, in logarithms; inf
+    where they cannot fall so far."""
     level = _level(model, shifts)
-    return log1p(_least_change(from_log(level, settings), settings) / exp(level))
+    part = _least_change(from_log(level, settings), settings) / exp(level)
+    if sum(shifts.values()) >= 0:
+        return log1p(part)
+    return -log1p(-part) if part < 1 else inf
 
 
 def _least_change(before: float, settings: Settings) -> float:

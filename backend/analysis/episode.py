@@ -247,7 +247,7 @@ class Episode:
         ratio of two normal means."""
         left, shift = self.direction * _mean(levels), max(self.most, abs(_mean(self.shifts)))
         error = facts.level_error(since, at, levels)
-        may_be_left = max(min(shift / 2, facts.least_told(levels)), min(shift / 4, _ERRORS * error))
+        may_be_left = max(min(shift / 2, facts.least_told(self.shifts)), min(shift / 4, _ERRORS * error))
         return 2 * may_be_left * (may_be_left - left) / error**2
 
     def _relevel(self, facts: Facts) -> None:

@@ -1,11 +1,11 @@
 """What an open alert says of a level that has changed since: it is measured again soon, region by region."""
 
-from math import log
+from math import inf, log
 
 import pytest
 
 from backend.analysis.baseline import Baseline
-from backend.analysis.change import Change
+from backend.analysis.change import Change, least_told, worth_telling
 from backend.analysis.detector import Detector
 from backend.analysis.episode import Episode, Facts
 from backend.analysis.events import Alert
@@ -57,16 +57,21 @@ def test_a_second_step_is_measured_again_although_the_first_has_lasted_for_days(
         assert alert_at(samples, LATER + 10 * HOUR_S).change_pct == pytest.approx(50, abs=4)
 
 
-def eased(*, left_pct: float, runs: int) -> tuple[Episode, bool | None]:
-    """A third slower from one region whose runs scatter by a fifth, and then so much is left in so many runs, one a
-    minute: what is made of it."""
-    region = Member(Baseline(log(200), 0, 0, 0, 0, 0.2, 10_000), Noise(1.0, 0.0, 10_000))
+def one_region(typical_ms: float = 200) -> Model:
+    """Its runs scatter by a fifth."""
+    region = Member(Baseline(log(typical_ms), 0, 0, 0, 0, 0.2, 10_000), Noise(1.0, 0.0, 10_000))
+    return Model({"fra": region}, region.noise, 9 * DAY_S)
+
+
+def eased(*, left_pct: float, runs: int, gone: float = 8.0) -> tuple[Episode, bool | None]:
+    """A third slower from one region, and then so much is left in so many runs, one a minute, which speak against a
+    third by `gone`: what is made of it."""
     since = [(60.0 * number, 200 + 2 * left_pct) for number in range(1, runs + 1)]
     settings = settings_for("ttfb_ms", interval_s=60)
-    facts = Facts(Model({"fra": region}, region.noise, 9 * DAY_S), settings, Recorded({"fra": since}))
+    facts = Facts(one_region(), settings, Recorded({"fra": since}))
     change = Change(onset=Onset(0.0, 0.0, 0.0), shifts={"fra": log(1.33)}, reporting=1, clearness=8.0)
     episode = Episode.begin(0.0, change, 1, facts)
-    episode.measure_at = 0.0
+    episode.measure_at, episode.watch.gone = 0.0, gone
     return episode, episode.follow(60.0 * runs, facts)
 
 
@@ -93,6 +98,21 @@ def test_a_level_is_the_old_one_or_what_is_left_once_runs_tell_which(
     assert episode.alert.change_pct == pytest.approx(left_pct if over is False else 33)
     # Until more has come nobody asks again, and the evidence so far still counts.
     assert episode.watch.ask_at > episode.watch.gone
+
+
+@pytest.mark.parametrize("typical_ms", [25, 90, 300])
+@pytest.mark.parametrize("direction", [1, -1])
+def test_the_least_that_is_told_of_a_rise_or_a_fall_is_worth_telling_and_less_is_not(
+    direction: int, typical_ms: float
+) -> None:
+    model, settings = one_region(typical_ms), settings_for("ttfb_ms", interval_s=60)
+    least = least_told(model, {"fra": direction}, settings)
+    assert worth_telling(model, {"fra": direction * least * 1.001}, settings)
+    assert not worth_telling(model, {"fra": direction * least * 0.999}, settings)
+
+
+def test_of_a_site_that_answers_within_the_least_change_no_fall_is_told() -> None:
+    assert least_told(one_region(9), {"fra": -0.5}, settings_for("ttfb_ms", interval_s=60)) == inf
 
 
 def test_what_is_minutes_old_is_measured_again_after_an_hour_at_the_soonest() -> None:
