@@ -228,10 +228,11 @@ class Episode:
         return level_of(chosen, facts.model, facts.settings)
 
     def _ease(self, present: Mapping[str, float], since: float, at: float, facts: Facts) -> bool | None:
-        """True, with nothing done, where the level is as good as the old one; None where that is not sure."""
+        """True, with nothing done, where the level is as good as the old one; None where that is not sure, as long as
+        what is told may be true."""
         levels = {region: present.get(region, shift) for region, shift in self.shifts.items()}
         evidence = self._evidence_of_end(levels, since, at, facts)
-        if abs(evidence) < _SURE:
+        if abs(evidence) < _SURE and self.watch.may_wait:
             return None
         if evidence > 0:
             return True

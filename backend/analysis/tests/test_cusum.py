@@ -109,6 +109,22 @@ def test_whoever_waits_for_more_evidence_asks_again_once_there_is() -> None:
     assert watch == Watch(watch.stays, 0.0, 3, watch.back_at)
 
 
+@pytest.mark.parametrize(("of_three", "needed"), [((2.7, 2.7, 2.7), 3), ((2.7, 2.7, 0.0), 7)])
+def test_where_only_some_runs_are_slow_it_takes_more_quick_ones_to_be_gone(
+    of_three: tuple[float, ...], needed: int
+) -> None:
+    """As behind a balancer with one quick server: three quick runs on end come by chance again and again."""
+    watch = Watch(0.0, 0.0, 0.0)
+    for at, deviation in enumerate(of_three * 20 + (2.7,)):
+        watch.add(at, deviation, 2.7, NOISE)
+        assert not watch.is_gone
+    runs = 0
+    while not watch.is_gone:
+        watch.add(100 + runs, 0.0, 2.7, NOISE)
+        runs += 1
+    assert runs == needed
+
+
 @pytest.mark.parametrize(("spike", "as_much_as"), [(100.0, 3.0), (-100.0, -3.0)])
 def test_a_spike_says_no_more_of_what_stays_than_three_deviations(spike: float, as_much_as: float) -> None:
     spiked, usual = Watch(0.0, 0.0, 0.0), Watch(0.0, 0.0, 0.0)

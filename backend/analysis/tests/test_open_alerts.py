@@ -100,6 +100,13 @@ def test_a_level_is_the_old_one_or_what_is_left_once_runs_tell_which(
     assert episode.watch.ask_at > episode.watch.gone
 
 
+@pytest.mark.parametrize(("left_pct", "runs", "over"), [(0, 8, True), (10, 20, False)])
+def test_what_is_surely_not_as_slow_as_told_is_over_or_told_anew_whichever_is_likelier(
+    left_pct: float, runs: int, over: bool
+) -> None:
+    assert eased(left_pct=left_pct, runs=runs, gone=30.0)[1] is over
+
+
 @pytest.mark.parametrize("typical_ms", [25, 90, 300])
 @pytest.mark.parametrize("direction", [1, -1])
 def test_the_least_that_is_told_of_a_rise_or_a_fall_is_worth_telling_and_less_is_not(
