@@ -12,6 +12,8 @@ from fido2.cose import ES256
 from fido2.utils import websafe_encode
 from fido2.webauthn import AttestationObject, AttestedCredentialData, AuthenticatorData
 
+# Where a service is that passkeys can be made for.
+HOME, ORIGIN = "watch.example", "https://watch.example"
 _FLAG = AuthenticatorData.FLAG
 
 

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
+from backend.web.tests.authenticator import HOME, ORIGIN, Authenticator
 from backend.web.tests.visits import Send, sending
 
 if TYPE_CHECKING:
@@ -32,6 +34,13 @@ def world(alice: "Member", client: Client, monkeypatch: pytest.MonkeyPatch) -> "
 
     client.force_login(alice.user)
     return make_world(alice)
+
+
+@pytest.fixture
+def passkey(settings: Settings) -> Authenticator:
+    """One for a service that has a name, as this one has then."""
+    settings.BASE_URL = ORIGIN
+    return Authenticator(home=HOME, origin=ORIGIN)
 
 
 @pytest.fixture

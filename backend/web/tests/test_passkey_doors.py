@@ -9,21 +9,15 @@ from allauth.mfa.models import Authenticator as Kept
 from allauth.socialaccount.models import SocialAccount
 from django.test import Client
 from django.utils import timezone
-from pytest_django import Settings
 
 from backend.accounts import sign_ins
 from backend.accounts.models import User
 from backend.cast import Member
-from backend.web.tests.authenticator import Authenticator
-from backend.web.tests.test_passkeys import ADD, HOME, ORIGIN, add, options_on, show
+from backend.web.tests.authenticator import HOME, ORIGIN, Authenticator
+from backend.web.tests.test_passkeys import ADD, add, options_on, show
 from backend.web.tests.test_second_factor import CODE, PASSWORD, acts, codes_on, sign_in
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture(autouse=True)
-def at_home(settings: Settings) -> None:
-    settings.BASE_URL = ORIGIN
 
 
 @pytest.fixture
@@ -31,11 +25,6 @@ def user(alice: Member) -> User:
     alice.user.set_password(PASSWORD)
     alice.user.save()
     return alice.user
-
-
-@pytest.fixture
-def passkey() -> Authenticator:
-    return Authenticator(home=HOME, origin=ORIGIN)
 
 
 def test_who_has_found_one_and_has_not_its_finger_does_not_come_in_by_what_their_own_account_was_asked(

@@ -19,19 +19,13 @@ from backend.accounts import sign_ins
 from backend.accounts.models import User
 from backend.accounts.passkeys import MAX_PASSKEYS, home
 from backend.cast import Member
-from backend.web.tests.authenticator import Authenticator
+from backend.web.tests.authenticator import HOME, ORIGIN, Authenticator
 from backend.web.tests.test_second_factor import AGAIN, CODE, OFF, PASSWORD, acts, codes_on, sign_in, switch_on
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("passkey")]
 
-HOME, ORIGIN = "watch.example", "https://watch.example"
 ADD, DOOR = "/account/passkeys/add/", "/account/passkeys/sign-in/"
 NOT_KNOWN = "This passkey is not known here"
-
-
-@pytest.fixture(autouse=True)
-def at_home(settings: Settings) -> None:
-    settings.BASE_URL = ORIGIN
 
 
 @pytest.fixture
@@ -39,11 +33,6 @@ def user(alice: Member) -> User:
     alice.user.set_password(PASSWORD)
     alice.user.save()
     return alice.user
-
-
-@pytest.fixture
-def passkey() -> Authenticator:
-    return Authenticator(home=HOME, origin=ORIGIN)
 
 
 def options_on(page: str) -> dict[str, Any]:
