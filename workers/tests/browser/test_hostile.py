@@ -22,8 +22,8 @@ from workers.tests.waiting import wait_for
 
 MIB = 1024 * 1024
 TIMEOUT_S = 1.5
-# What a browser and its driver may take in all, whatever the page does; a plain page takes 250 MiB.
-LIMIT_BYTES = 1200 * MIB
+# What a browser and its driver may grow by, whatever the page does; these pages make them grow by 40 to 530 MiB.
+LIMIT_BYTES = 1000 * MIB
 # Beyond the time that a page is given: its end, its picture, the log, the computing; much of it, for a busy machine.
 OVERHEAD_S = 60.0
 MEASURED = None
@@ -108,7 +108,7 @@ def test_a_hostile_page_ends_within_its_bounds_and_harms_no_other(name: str, poo
             break
         measured_again(f"{kind_of(run)} within {timeout_s} s")
     assert kind_of(run) in kinds
-    assert peak.tree_bytes < LIMIT_BYTES
+    assert peak.grown_bytes < LIMIT_BYTES
     assert isinstance(run.outcome.measurement, PageMeasurement)
     assert len(run.outcome.measurement.waterfall.requests) <= MAX_ROWS
     after = measured(pool.load(page_request(fine)))
@@ -129,7 +129,7 @@ def test_a_page_of_a_thousand_requests_is_measured_whole(pool: BrowserPool) -> N
     doubtful = [request for request in page.waterfall.requests if request.timing_source is not TimingSource.NETLOG]
     assert len(doubtful) <= 10
     assert bool(page.warnings) == bool(doubtful)
-    assert peak.tree_bytes < LIMIT_BYTES
+    assert peak.grown_bytes < LIMIT_BYTES
 
 
 def is_truncated(run: PageRun) -> bool:
@@ -150,7 +150,7 @@ def test_of_ten_thousand_requests_the_first_are_kept_and_the_rest_is_said_to_be_
     assert page.waterfall.truncated
     assert len(page.waterfall.requests) == MAX_ROWS
     assert page.waterfall.requests[0].status == 200
-    assert peak.tree_bytes < LIMIT_BYTES
+    assert peak.grown_bytes < LIMIT_BYTES
 
 
 def flood() -> Iterator[bytes]:
@@ -165,7 +165,7 @@ def test_a_download_of_200_mb_is_not_waited_for(pool: BrowserPool, site: Site) -
         outcome = failed(pool.load(page_request(site.url("/file"))))
     assert outcome.failure.kind is FailureKind.PAGE_IS_DOWNLOAD
     assert time.monotonic() - begun_s < OVERHEAD_S
-    assert peak.tree_bytes < LIMIT_BYTES
+    assert peak.grown_bytes < LIMIT_BYTES
 
 
 def test_a_page_that_reads_200_mb_keeps_within_its_memory(pool: BrowserPool, site: Site) -> None:
@@ -175,7 +175,7 @@ def test_a_page_that_reads_200_mb_keeps_within_its_memory(pool: BrowserPool, sit
     with watched() as peak:
         run = pool.load(page_request(url, timeout_us=6_000_000))
     assert kind_of(run) in {MEASURED, FailureKind.PAGE_TIMEOUT}
-    assert peak.tree_bytes < LIMIT_BYTES
+    assert peak.grown_bytes < LIMIT_BYTES
     measured(pool.load(page_request(site.page("/fine", "<p>fine</p>"))))
 
 
