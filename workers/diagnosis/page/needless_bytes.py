@@ -6,7 +6,7 @@ from functools import cache
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page.case import MEDIUM_US, PageCase, header, told
-from workers.diagnosis.page.first_flight import begins_sooner_us, sooner_in_fewer_flights_us
+from workers.diagnosis.page.first_flight import PIECES_BYTES, begins_sooner_us, sooner_in_fewer_flights_us
 from workers.diagnosis.page.line import RECORD_BYTES, load_of, sooner_by_fewer_us
 from workers.diagnosis.page.pauses import flow_rate
 from workers.diagnosis.page.queue import Queues
@@ -163,7 +163,7 @@ def _sooner_us(case: PageCase, row: Request, fewer: Mapping[int, int], begins_us
     beside = case.rows_by_host[host_of(row.url)]
     by_all_us = sooner_by_fewer_us(row, beside, fewer, case.trip_us(row), case.pauses_of(row), case.paused)
     by_own_us = download_gain_us(case, row, fewer.get(row.number, 0))
-    gained_us = max(by_own_us, by_all_us, sooner_in_fewer_flights_us(case, row, fewer))
+    gained_us = max(by_own_us, by_all_us, sooner_in_fewer_flights_us(case, row, fewer, PIECES_BYTES))
     if row.number != case.page.document:
         return gained_us
     gained_us, came_on_us = max(0, gained_us - begins_us), case.page.came_on_us

@@ -23,6 +23,7 @@ _SERVER = """\
     server_name {name};
     ssl_certificate {folder}/{certificate}.pem;
     ssl_certificate_key {folder}/{certificate}.key;
+    ssl_protocols TLSv1.2 TLSv1.3;
     root {root};
     index index.html;
     gzip {gzip};

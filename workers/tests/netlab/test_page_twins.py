@@ -150,8 +150,8 @@ _PICTURE = noise(320, 200)
 _WORDS = " ".join(str(number * 7919 % 99_991) for number in range(160_000))
 _TWO_FLIGHTS = PageSite(
     files={
-        "index.html": page("<link rel=stylesheet href=a.css>", f"{_TEXT}<div hidden>{_WORDS[:20_000]}</div>"),
-        "a.css": f"p {{ color: #222 }} /* {_WORDS[:20_000]} */".encode(),
+        "index.html": page("<link rel=stylesheet href=a.css>", f"{_TEXT}<div hidden>{_WORDS[:10_000] * 2}</div>"),
+        "a.css": f"p {{ color: #222 }} /* {_WORDS[:10_000] * 2} */".encode(),
     },
 )
 _LONG = PageSite(
