@@ -69,7 +69,7 @@ def _sooner_us(case: PageCase, importers: Mapping[int, Request]) -> dict[int, in
     for connection in [*dict.fromkeys(rows[number].connection for number in asked)][:_CONNECTIONS]:
         ours = {number: us for number, us in asked.items() if rows[number].connection == connection}
         trip = case.trip_us(rows[next(iter(ours))])
-        over_one = sooner_over_one_us(case.page.waterfall.requests, ours, trip)
+        over_one = sooner_over_one_us(case.page.waterfall.requests, ours, trip, case.paused)
         alone = _alone(case, [rows[number] for number in ours], ours)
         gained |= alone if sum(alone.values()) > sum(over_one.values()) else over_one
     before = {number: importers[number].number for number in importers}

@@ -141,7 +141,7 @@ def _multiplexed(case: PageCase, host: PageHost) -> dict[int, int]:
     wanted = {row.number: max(row.timing.start_us, open_us) for row in host.requests}
     waited = {number: max(0, sent_us - wanted[number]) for number, sent_us in sent.items()}
     waited = _over_first(case, host.connections[1:], host) | waited
-    return sooner_over_one_us(case.page.waterfall.requests, waited, trip_us(first))
+    return sooner_over_one_us(case.page.waterfall.requests, waited, trip_us(first), case.paused)
 
 
 def _over_first(case: PageCase, connections: Sequence[Connection], host: PageHost) -> dict[int, int]:

@@ -348,7 +348,7 @@ def _ends_over_one(count: int, *, size_bytes: int) -> list[int]:
         replace(asked(number, _STATIC, number, 0, 1001), timing=timing, transferred_bytes=size_bytes)
         for number in range(count)
     ]
-    sooner = sooner_over_one_us(rows, dict.fromkeys(range(count), 500_000), 80_000)
+    sooner = sooner_over_one_us(rows, dict.fromkeys(range(count), 500_000), 80_000, {})
     return [1_001_000 - gained_us for gained_us in sooner.values()]
 
 
