@@ -13,8 +13,10 @@ from workers.measurement.connection import Pause
 from workers.measurement.waterfall import Request
 
 # A compressor hands on what it has piece by piece, and packets that are not full take places of a flight too: measured
-# with nginx 1.26, of which a first flight brought 11.6 kB of a text as it is, and 8.7 of one that is compressed.
-PIECES_BYTES = 2 * USUAL_MSS_BYTES
+# with nginx 1.26, whose first flight brought 11.6 kB of a text as it is or 8.7, and 8.7 of one that is compressed.
+PIECES_BYTES, _LEAST_BYTES = 2 * USUAL_MSS_BYTES, 6 * USUAL_MSS_BYTES
+# A window that is full stands still for about a round trip; shorter pauses are a busy server's.
+_FULL_TRIP = 0.5
 
 
 def sooner_in_fewer_flights_us(case: PageCase, row: Request, fewer: Mapping[int, int], apart_bytes: int = 0) -> int:
@@ -26,7 +28,7 @@ def sooner_in_fewer_flights_us(case: PageCase, row: Request, fewer: Mapping[int,
         return 0
     came, left = _over_window(case, row, pauses, fewer)
     trip, passed_us = case.trip_us(row), (row.timing.end_us or 0) - pauses[0].span.start_us
-    flights = further_flights(left, _held_bytes(came, pauses, apart_bytes))
+    flights = further_flights(left, _held_bytes(came, pauses, trip, apart_bytes))
     return max(0, min(passed_us, trip * further_flights(came)) - trip * flights)
 
 
@@ -38,15 +40,17 @@ def begins_sooner_us(case: PageCase, fewer: Mapping[int, int]) -> int:
     if document is None or read_us is None or not pauses:
         return 0
     came, left = _over_window(case, document, pauses, fewer)
-    if came <= FIRST_FLIGHT_BYTES or left > _held_bytes(came, pauses, PIECES_BYTES):
+    if came <= FIRST_FLIGHT_BYTES or left > _held_bytes(came, pauses, case.trip_us(document), PIECES_BYTES):
         return 0
     return min(read_us - pauses[0].span.start_us, case.trip_us(document) * len(pauses))
 
 
-def _held_bytes(came_bytes: int, pauses: Sequence[Pause], apart_bytes: int) -> int:
-    """How much of an answer a first flight holds: what came ahead of the pauses, as tickets and settings beside it leave
-    less room than RFC 6928 gives. A packet at least."""
-    ahead_bytes = came_bytes - sum(one.behind_bytes for one in pauses)
+def _held_bytes(came_bytes: int, pauses: Sequence[Pause], trip_us: int, apart_bytes: int) -> int:
+    """How much of an answer a first flight holds: what came ahead of the pauses, as tickets and settings leave less
+    room than most servers have (RFC 6928). A packet at least."""
+    full = (one for one in pauses if one.span.duration_us >= _FULL_TRIP * trip_us)
+    ahead_bytes = came_bytes - sum(one.behind_bytes for one in full)
+    apart_bytes = max(0, min(apart_bytes, ahead_bytes - _LEAST_BYTES))
     return max(USUAL_MSS_BYTES, min(FIRST_FLIGHT_BYTES, ahead_bytes - apart_bytes))
 
 
