@@ -90,10 +90,10 @@ class Facts:
         samples = self.history.samples(since, at)
         return level_error({region: series for region, series in samples.items() if region in regions}, self.model)
 
-    def reporting(self, since: float, at: float) -> int:
-        """How many regions brought anything."""
+    def reporting(self, since: float, at: float) -> set[str]:
+        """The regions that brought anything."""
         samples = self.history.samples(since, at)
-        return sum(region in self.model.members and len(times) > 0 for region, (times, _) in samples.items())
+        return {region for region, (times, _) in samples.items() if region in self.model.members and len(times) > 0}
 
     def _level_between(self, since: float, until: float, change: Change) -> float | None:
         # Regions take turns: as many runs of that day, and none of before, which would hide what is short.
@@ -229,7 +229,9 @@ class Episode:
 
     def _ease(self, present: Mapping[str, float], since: float, at: float, facts: Facts) -> bool | None:
         """True, with nothing done, where the level is as good as the old one; None where that is not sure, as long as
-        what is told may be true."""
+        what is told may be true, and where a region has not spoken since: it is waited for until it is silent."""
+        if self.shifts.keys() - facts.reporting(since, at):
+            return None
         levels = {region: present.get(region, shift) for region, shift in self.shifts.items()}
         evidence = self._evidence_of_end(levels, since, at, facts)
         if abs(evidence) < _SURE and self.watch.may_wait:
@@ -266,7 +268,7 @@ class Episode:
         if not found or not facts.worth_telling(found):
             return False
         if found.keys() != self.shifts.keys():
-            most = len(found) >= majority(facts.reporting(self.alert.level_since, at))
+            most = len(found) >= majority(len(facts.reporting(self.alert.level_since, at)))
             left = _class_of(self.direction, most=most)
             self._become(replace(self.alert, regions=tuple(sorted(found)), alert_class=left))
         self.shifts = found

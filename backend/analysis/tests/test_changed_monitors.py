@@ -106,6 +106,24 @@ def test_one_that_falls_silent_just_before_the_end_keeps_it_open_for_an_hour_mor
     assert told.ended_at < START + SLOWER_AT + 8 * HOUR_S
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_one_that_falls_silent_just_before_the_end_makes_it_last_no_longer_and_is_not_said_to_be_slow(
+    seed: int,
+) -> None:
+    """Nobody knows whether it became quick as well: it keeps no alert open, nor one of its own."""
+    ends_at = START + SLOWER_AT + 6 * HOUR_S
+    step = Step(at=SLOWER_AT, factor=1.5, until=SLOWER_AT + 6 * HOUR_S)
+    samples = simulate(World(cv=0.08, regions=3, days=11.5, interval_s=900), seed, [step])
+    samples[NEW] = until(samples[NEW], SLOWER_AT + 5.98 * HOUR_S)
+    detector, events = Detector(settings_for("ttfb_ms", interval_s=900), Recorded(samples)), []
+    for at, region, value in in_order(samples):
+        events += detector.observe(at, region, value)
+        assert detector.alert is None or NEW in detector.alert.regions or at > ends_at + 3 * HOUR_S
+    assert [event.kind for event in events] == [Kind.OPENED, Kind.CONFIRMED, Kind.RESOLVED]
+    assert events[-1].at < ends_at + 4 * HOUR_S
+    assert events[-1].over_at == pytest.approx(ends_at, abs=1000)
+
+
 def test_a_region_that_is_as_slow_after_a_silence_joins_again_without_a_word() -> None:
     step = Step(at=SLOWER_AT, factor=1.8, until=SLOWER_AT + 12 * HOUR_S)
     samples = simulate(World(cv=0.05, regions=3, days=12), 1, [step])
