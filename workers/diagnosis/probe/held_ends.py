@@ -6,7 +6,7 @@ from math import inf
 from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
-from workers.diagnosis.probe.flights import Gap, answer_turn
+from workers.diagnosis.probe.flights import Gap, Turn, answer_turn
 from workers.diagnosis.probe.gaps import LEAST_GROWTH, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
 from workers.diagnosis.probe.thinking import begun_us
 from workers.diagnosis.probe.tls_visits import over_http2, page_over_http2
@@ -47,7 +47,8 @@ def nagle_delayed_ack(case: Case) -> Verdicts:
         return
     delayed = [trial for trial in case.evidence.of(Trial.DELAYED_ACK) if _can_hold(trial)]
     found = tuple(_held_at_all(case, quick, delayed))
-    kept = None if any(isinstance(one, Finding) for one in found) else _held_behind_windows(case)
+    sure = any(isinstance(one, Finding) for one in found)
+    kept = None if sure else _held_unless_ended(case) or _held_behind_windows(case)
     yield from found if kept is None or (found and isinstance(kept, NotJudged)) else (kept,)
 
 
@@ -88,6 +89,51 @@ def _may_hold(trial: TrialEvidence, exchanges: Sequence[Exchange]) -> bool:
     ruler = ruler_of(trial)
     known = (one for exchange in exchanges for one in answer_gaps(trial, exchange, ruler))
     return any(one.kind is GapKind.HELD or _is_unclear(one, ruler) for one in known)
+
+
+def _held_unless_ended(case: Case) -> Finding | None:
+    """By first answers that the run's own, which asks for the end of the connection, gets in one go: the same window
+    had room for all of it, and with the end all is sent. Of later answers the end is free where no ticket, or head of
+    its own, is under way before it: Linux holds it back for what is small alone (Minshall's variant of Nagle's)."""
+    jitter = jitter_us(case)
+    at_once = max((turn.size_bytes for turn in map(_own_turn, _asked_to_end(case)) if turn is not None), default=0)
+
+    def look(trial: TrialEvidence) -> int | None:
+        gap = _end_behind_gap(trial)
+        if gap is None or gap.bytes_before >= at_once or not splits_record(trial, gap):
+            return None
+        return gap.duration_us if _waits_for_ack(trial, gap, ruler_of(trial, jitter)) else None
+
+    asked = (one for one in case.evidence.of(*ASKED, Trial.DELAYED_ACK) if not _is_asked_to_end(case, one))
+    sure = weigh(case, FindingId.TCP_NAGLE_DELAYED_ACK, [one for one in asked if first_answer(one) is not None], look)
+    if not isinstance(sure, Sure):
+        return None
+    gap_us = median(sure.seen)
+    return Finding(
+        id=FindingId.TCP_NAGLE_DELAYED_ACK,
+        severity=Severity.LOW if _is_free_over_http2(case, sure.trials) else Severity.HIGH,
+        confidence=sure.confidence,
+        saving_us=round(gap_us),
+        evidence=sure.facts(fact("gap_quick_ack_ms", ms_of(gap_us))),
+    )
+
+
+def _asked_to_end(case: Case) -> list[TrialEvidence]:
+    own = [one for one in case.evidence.of(*ASKED) if _is_asked_to_end(case, one)]
+    return [one for one in own if not lost_packets(one) and not is_late(one) and not is_blind(one)]
+
+
+def _own_turn(trial: TrialEvidence) -> Turn | None:
+    """Its first answer, where that came in one go."""
+    found = first_answer(trial)
+    return None if found is None or found[1].cut or found[1].gaps() else found[1]
+
+
+def _end_behind_gap(trial: TrialEvidence) -> Gap | None:
+    """The silence before the end of its first answer, where that is small and there is no other."""
+    found = first_answer(trial)
+    gaps = () if found is None or found[1].cut else found[1].gaps()
+    return gaps[0] if len(gaps) == 1 and gaps[0].bytes_after < ruler_of(trial).mss else None
 
 
 def _held_behind_windows(case: Case) -> Finding | NotJudged | None:

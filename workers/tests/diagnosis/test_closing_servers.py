@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from workers.diagnosis.probe import transport
-from workers.measurement.evidence import Trial, TrialEvidence
+from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason
 from workers.tests.diagnosis.judging import found, left_open
@@ -59,3 +59,29 @@ def test_nagle_shows_although_the_first_connection_is_asked_to_be_closed(rtt_ms:
         [own, *[connection(way, SPLIT, one) for one in KINDS[1:]], connection(way, SPLIT, Trial.CLASSICAL)]
     )
     assert found(transport.RULES, evidence).keys() == {Id.TCP_NAGLE_DELAYED_ACK}
+
+
+def asked_to_end(way: Path, server: Server) -> ProbeEvidence:
+    """The run's own answer ends with its connection, whose good-bye sends all that Nagle's algorithm holds."""
+    own = connection(replace(way, nagle=False), server)
+    own = replace(own, exchanges=(replace(own.exchanges[0], kept=None),))
+    return probe([own, *[connection(way, server, one) for one in (*KINDS[1:], Trial.CLASSICAL)]])
+
+
+@ANYWHERE
+@pytest.mark.parametrize("body_bytes", [3000, 8000, 11000])
+def test_an_end_that_waits_behind_tickets_shows_by_the_answer_that_ends_its_connection(
+    rtt_ms: float, body_bytes: int
+) -> None:
+    """Behind tickets alone: those of the connection's first answer, while the second comes in one go."""
+    one_write = Server(body_bytes=body_bytes, record_bytes=16384)
+    told = found(transport.RULES, asked_to_end(Path(rtt_ms=rtt_ms, nagle=True), one_write))
+    assert told.keys() == {Id.TCP_NAGLE_DELAYED_ACK}
+    assert told[Id.TCP_NAGLE_DELAYED_ACK].saving_us == pytest.approx(rtt_ms * 1000, rel=0.02)
+
+
+@ANYWHERE
+def test_a_small_window_stops_the_answer_that_ends_its_connection_too(rtt_ms: float) -> None:
+    server = Server(body_bytes=8000, record_bytes=16384)
+    evidence = asked_to_end(Path(rtt_ms=rtt_ms, iw=6), server)
+    assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, evidence)
