@@ -11,6 +11,9 @@ from workers.measurement.connection import Header
 from workers.measurement.failure import Failure
 from workers.measurement.nouns import noun
 
+# Of one connection no more are kept.
+MAX_TRANSFERS, MAX_RECORDS = 256, 256
+
 
 class Depth(StrEnum):
     """How much of a target a probe looks at: one connection, or about sixteen, each asking something else."""

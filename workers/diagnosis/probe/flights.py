@@ -11,7 +11,16 @@ from itertools import groupby, pairwise
 
 from workers.diagnosis.case import pause_us, rtt_of
 from workers.diagnosis.probe.once import once_a_trial
-from workers.measurement.evidence import Direction, Exchange, TcpState, TlsRecord, Transfer, TrialEvidence
+from workers.measurement.evidence import (
+    MAX_RECORDS,
+    MAX_TRANSFERS,
+    Direction,
+    Exchange,
+    TcpState,
+    TlsRecord,
+    Transfer,
+    TrialEvidence,
+)
 from workers.measurement.thresholds import LEAST_RTT
 
 # A full segment on Ethernet with time stamps, where the kernel has not seen one of this path.
@@ -268,7 +277,7 @@ def answer_turn(trial: TrialEvidence, exchange: Exchange, longest_us: int | None
     return Turn(
         asked_us=exchange.sent_us,
         flights=tuple(_flights(seen, quiet_us(trial) if longest_us is None else longest_us)),
-        cut=trial.truncated and max(one.at_us for one in kept) < exchange.ended_us,
+        cut=_misses_some(trial) and max(one.at_us for one in kept) < exchange.ended_us,
     )
 
 
@@ -329,7 +338,14 @@ def _flight(received: Sequence[Transfer]) -> Flight:
 
 def _kept(trial: TrialEvidence) -> tuple[Transfer, ...]:
     """Where transfers were dropped, all but the last: whoever drops them keeps that one, behind a hole."""
-    return trial.transfers[:-1] if trial.truncated else trial.transfers
+    return trial.transfers[:-1] if _misses_some(trial) else trial.transfers
+
+
+def _misses_some(trial: TrialEvidence) -> bool:
+    """Whether transfers were dropped, and not records alone: a page of a few kilobytes may have more small ones than
+    are kept."""
+    records_alone = len(trial.records) >= MAX_RECORDS and len(trial.transfers) < MAX_TRANSFERS
+    return trial.truncated and not records_alone
 
 
 def _received(transfer: Transfer) -> bool:

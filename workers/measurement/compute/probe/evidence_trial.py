@@ -16,12 +16,20 @@ from workers.measurement.compute.probe.handshake_messages import (
 from workers.measurement.compute.probe.hop import RunClock, connect_ns, kept_headers, network_ns, us
 from workers.measurement.compute.probe.tcp_info import tcp_state
 from workers.measurement.compute.staple import Staple, read_staple
-from workers.measurement.evidence import Direction, Exchange, Handshake, TlsRecord, Transfer, Trial, TrialEvidence
+from workers.measurement.evidence import (
+    MAX_RECORDS,
+    MAX_TRANSFERS,
+    Direction,
+    Exchange,
+    Handshake,
+    TlsRecord,
+    Transfer,
+    Trial,
+    TrialEvidence,
+)
 from workers.measurement.messages import Clock
 from workers.measurement.tls_records import sealed_bytes
 
-MAX_TRANSFERS = 256
-MAX_RECORDS = 256
 _APPLICATION_DATA = 23
 _H2 = "h2"
 _AT = itemgetter(0)
