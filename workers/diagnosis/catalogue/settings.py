@@ -73,6 +73,9 @@ _RENEWAL = _settings(
 COMPRESSION = _settings(
     nginx="ssl_certificate_compression on;  (1.29.1, OpenSSL 3.2; for Chrome one built with brotli, unlike Debian's)"
 )
+BUFFERED = _settings(
+    nginx="proxy_buffering on; fastcgi_buffering on;  (the default; X-Accel-Buffering: no of an application ends it)"
+)
 SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.DNS_CNAME_CHAIN: _settings(cloudflare="DNS setting flatten_all_cnames: true  (on paid plans)"),
     FindingId.IPV6_BROKEN_OR_SLOW: _settings(

@@ -9,6 +9,7 @@ from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.probe.flights import RECORD_HEADER_BYTES, Turn, mss_of, tickets_before
 from workers.diagnosis.probe.gaps import USUAL_WINDOW
 from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES
+from workers.diagnosis.probe.small_packets import Wasted, wasted_round_trips
 from workers.diagnosis.probe.tls_visits import over_http2, page_over_http2
 from workers.diagnosis.probe.weighing import ASKED, Sure, fact, ms_of, visits, weigh
 from workers.diagnosis.probe.windows import SMALL_BELOW, first_answer, is_paced, known_window, unfilled_by_tickets
@@ -81,8 +82,33 @@ def _is_free_over_http2(case: Case) -> bool:
 
 
 def record_tiny(case: Case) -> Verdicts:
-    """tls.record_tiny: what is large, or becomes it by headers and seals, comes in nothing but small records. Some
-    servers let them grow late, in answers that follow over the same connection."""
+    """tls.record_tiny: small records fill the first window with little, or all that is large, or becomes it by headers
+    and seals, comes in nothing else."""
+    wasted = wasted_round_trips(case)
+    if wasted is not None:
+        yield _wasting(wasted)
+    else:
+        yield from _nothing_but_tiny(case)
+
+
+def _wasting(sure: Sure[Wasted]) -> Finding:
+    first = sure.seen[0]
+    return Finding(
+        id=FindingId.TLS_RECORD_TINY,
+        # The beginning of the page comes in time, its end does not.
+        severity=Severity.MEDIUM,
+        confidence=sure.confidence,
+        saving_us=round(median(one.saving_us for one in sure.seen)),
+        evidence=sure.facts(
+            fact("first_flight_packets", first.packets),
+            fact("first_flight_bytes", first.flight_bytes),
+            *([fact("alpn", "h2")] if all(map(over_http2, sure.trials)) else []),
+        ),
+    )
+
+
+def _nothing_but_tiny(case: Case) -> Verdicts:
+    """Some servers let records grow late, in answers that follow over the same connection."""
     sent = (one for trial in case.evidence.trials for one in trial.records if one.application)
     if any(one.length_bytes >= TINY_RECORD_BYTES for one in sent):
         return
@@ -90,7 +116,7 @@ def record_tiny(case: Case) -> Verdicts:
         sizes = sorted(one.length_bytes for one in answer_records(trial, trial.exchanges[0])) if trial.exchanges else []
         if not sizes or sizes[-1] >= TINY_RECORD_BYTES:
             continue
-        body_bytes, added = trial.exchanges[0].body_bytes or 0, _added(trial, median(sizes))
+        body_bytes, added = trial.exchanges[0].body_bytes or 0, _added(trial, sizes)
         # Of records beyond count only the first are kept: what all of them are follows from the body.
         if max(sum(sizes), body_bytes * (1 + added)) > LEAST_TINY_BODY_BYTES:
             yield Finding(
@@ -107,11 +133,11 @@ def record_tiny(case: Case) -> Verdicts:
             return
 
 
-def _added(trial: TrialEvidence, length_bytes: float) -> float:
-    """What headers and seals add to what a record of that length carries, as a share of it."""
+def _added(trial: TrialEvidence, lengths: Sequence[int]) -> float:
+    """What headers and seals add to what records of these lengths carry, as a share of it."""
     shake = trial.handshake
     sealed = 0 if shake is None else sealed_bytes(shake.version, shake.cipher)
-    return (sealed + RECORD_HEADER_BYTES) / max(1.0, length_bytes - sealed)
+    return len(lengths) * (sealed + RECORD_HEADER_BYTES) / max(1, sum(lengths) - len(lengths) * sealed)
 
 
 def answer_records(trial: TrialEvidence, exchange: Exchange) -> tuple[TlsRecord, ...]:
