@@ -47,6 +47,9 @@ class Detector:
     def __init__(self, settings: Settings, history: History) -> None:
         self._settings = settings
         self._history = history
+        # As it was learned, from runs of that interval, and as it is for those of now.
+        self._learned: Model | None = None
+        self._learned_s = settings.interval_s
         self._model: Model | None = None
         self._streams: dict[str, _Stream] = {}
         self._region_threshold = settings.threshold
@@ -97,17 +100,19 @@ class Detector:
         """Makes the level of the open alert the normal one and closes the alert; nothing, when none is open."""
         if self._episode is None:
             return []
+        assert self._learned is not None  # Without it there are no alarms.
         self._since = self._episode.alert.change_at
-        model = self._facts.model.moved(self._episode.shifts)
+        model = self._learned.moved(self._episode.shifts)
         events = self._close(at, Kind.ACCEPTED)
-        self._use(model)
+        self._use(model, self._learned_s)
         return events
 
     def restart(self, at: float) -> list[Event]:
         """From `at` on something else is measured, such as with another profile: forgets what is normal."""
         events = self._close(at, Kind.ACCEPTED) if self._episode else []
         self._since, self._fit_at, self._excluded = at, at, []
-        self._model, self._streams, self._all, self._known, self._ask_at = None, {}, Bank(), {}, inf
+        self._learned = self._model = None
+        self._streams, self._all, self._known, self._ask_at = {}, Bank(), {}, inf
         return events
 
     def stop(self, at: float) -> list[Event]:
@@ -304,12 +309,14 @@ class Detector:
         model = fit_model(samples, self._excluded + self._known_stretch(at), self._settings)
         self._fit_at = at + (DAY_S if model and model.span_s >= _YOUNG_S else DAY_S / 4)
         if model:
-            self._use(model)
+            self._use(model, self._settings.interval_s)
 
-    def _use(self, model: Model) -> None:
-        """Goes by a model from now on; evidence gathered so far still counts."""
+    def _use(self, learned: Model, interval_s: float) -> None:
+        """Goes by a model from now on, which was learned from runs of that interval; evidence gathered so far still
+        counts."""
         banks = {region: stream.bank for region, stream in self._streams.items()}
-        self._model = model
+        model = learned.measured(interval_s / self._settings.interval_s)
+        self._learned, self._learned_s, self._model = learned, interval_s, model
         self._known = {region: level for region, level in self._known.items() if region in model.members}
         self._streams = {region: _Stream(member, model, self._settings) for region, member in model.members.items()}
         for region, bank in banks.items():
@@ -322,11 +329,11 @@ class Detector:
         """What JSON can hold, a few kilobytes: `from_state` makes a detector of it that goes on as this one would."""
         return {
             "version": _VERSION,
-            "interval_s": self._settings.interval_s,
+            "interval_s": self._learned_s,
             "fit_at": self._fit_at,
             "since": self._since,
             "excluded": [list(stretch) for stretch in self._excluded],
-            "model": self._model.state() if self._model else None,
+            "model": self._learned.state() if self._learned else None,
             "all": self._all.state(),
             "banks": {region: stream.bank.state() for region, stream in self._streams.items()},
             "known": self._known,
@@ -345,9 +352,7 @@ class Detector:
         detector._fit_at, detector._since = state["fit_at"], state["since"]
         detector._excluded = [(since, until) for since, until in state["excluded"]]
         if state["model"]:
-            model = Model.from_state(state["model"])
-            more_often = state.get("interval_s", settings.interval_s) / settings.interval_s
-            detector._use(model.measured_more_often(more_often) if more_often > 1 else model)
+            detector._use(Model.from_state(state["model"]), state.get("interval_s", settings.interval_s))
         for region, bank in state["banks"].items():
             detector._streams[region].bank = Bank(*bank)
         detector._known, detector._known_since = dict(state["known"]), state["known_since"]

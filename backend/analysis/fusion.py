@@ -47,9 +47,20 @@ class Noise:
         """How far the level may lie from the baseline while nothing has changed: standard error and wander."""
         return float((_PARAMETERS * self.variance / max(self.count, 1) + self.wander**2) ** 0.5)
 
-    def of_more(self, times: float) -> "Noise":
-        """The noise of so many times as many deviations, as long as they say no more of a stretch of time."""
-        return Noise(times * self.variance, self.wander, round(times * self.count))
+    def of(self, times: float) -> "Noise":
+        """The noise of so many times as many deviations. The baseline is known as well as it was."""
+        variance = variance_of(times, self.variance)
+        return Noise(variance, self.wander, round(self.count * variance / self.variance))
+
+
+def variance_of(times: float, variance: float) -> float:
+    """What sums of so many times as many deviations vary by for each of them, where those of all vary by `variance`.
+
+    More say no more of a stretch of time than they did. Fewer lie further apart, and so have less in common: where what
+    two of them share falls with their distance, each m-th shares at most an m-th of it (the sum of an m-th of falling
+    terms is at most an m-th of their sum).
+    """
+    return times * variance if times >= 1 else 1 + times * (variance - 1)
 
 
 def weight(baseline: Baseline) -> float:
@@ -80,7 +91,7 @@ class Deviations:
 def noise(series: Deviations, *, interval_s: float, regions: int = 1) -> Noise:
     """The noise while nothing happened; only how far days differ is of all, since what happens often is normal.
 
-    It holds for what is measured every `interval_s` in so many `regions`, which may be more than was so far.
+    It holds for what is measured every `interval_s` in so many `regions`, which may be more or less than was so far.
     """
     calm = series.calm
     times, deviations, weights = series.times[calm], series.deviations[calm], series.weights[calm]
@@ -89,11 +100,11 @@ def noise(series: Deviations, *, interval_s: float, regions: int = 1) -> Noise:
         _variance(_sums(times, deviations, weights, length_s), usual * length_s)
         for length_s in (max(block_s, 4 * interval_s) for block_s in _BLOCKS_S)
     ]
-    variance, sparser = max([(1.0, 1.0), *(one for one in found if one is not None)])
+    variance, of_seen = max([(1.0, 1.0), *(one for one in found if one is not None)])
     hours = 1 + np.count_nonzero(np.diff(times // HOUR_S))
     variance *= float(1 + _YOUNG_HOURS / hours)
     days = _sums(series.times, series.deviations, series.weights, DAY_S)
-    return Noise(variance, _wander(days, variance, usual * DAY_S), round(sparser * times.size))
+    return Noise(variance, _wander(days, variance, usual * DAY_S), round(of_seen * times.size))
 
 
 def worth_by_hour(times: Floats, deviations: Floats) -> tuple[float, ...]:
@@ -107,18 +118,20 @@ def worth_by_hour(times: Floats, deviations: Floats) -> tuple[float, ...]:
 
 
 def _variance(blocks: "_Sums", usual: float) -> tuple[float, float] | None:
-    """What sums of `usual` deviations a block vary by for each of them, and how many times fewer that was learned from;
-    None of too few blocks.
+    """What sums of `usual` deviations a block vary by for each of them, and how many times what those seen vary by that
+    is; None of too few blocks.
 
     What lies between rare runs nobody has seen: until it is, many say no more of a stretch of time than few did.
     """
-    dense = blocks.scaled[2 * blocks.counts >= usual]
-    if dense.size >= _FEWEST_BLOCKS:
-        return variance_of_sums(dense), 1.0
-    if blocks.scaled.size < _FEWEST_BLOCKS:
+    dense = blocks.counts * 2 >= usual
+    is_seen = np.count_nonzero(dense) >= _FEWEST_BLOCKS
+    if not is_seen and blocks.scaled.size < _FEWEST_BLOCKS:
         return None
-    sparser = max(1.0, usual / median(blocks.counts))
-    return sparser * variance_of_sums(blocks.scaled), sparser
+    scaled, counts = (blocks.scaled[dense], blocks.counts[dense]) if is_seen else (blocks.scaled, blocks.counts)
+    limit = min if is_seen else max
+    seen = variance_of_sums(scaled)
+    variance = variance_of(limit(1.0, usual / median(counts)), seen)
+    return variance, variance / seen if seen else 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,9 @@ class Member:
         steps, scale = steps_of(self.baseline, settings), self.baseline.scale
         return gains(steps, scale=scale, variance=noise.variance, allowance=noise.uncertainty, most=self.most)
 
-    def more_often(self, times: float) -> "Member":
+    def measured(self, times: float) -> "Member":
         """The same, measured so many times as often."""
-        return replace(self, noise=self.noise.of_more(times), most=tuple(bound / times for bound in self.most))
+        return replace(self, noise=self.noise.of(times), most=tuple(bound / max(times, 1) for bound in self.most))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +67,10 @@ class Model:
         }
         return replace(self, members=moved)
 
-    def measured_more_often(self, times: float) -> "Model":
+    def measured(self, times: float) -> "Model":
         """The model for so many times as many samples, of which nobody knows yet how far they stray together."""
-        members = {region: member.more_often(times) for region, member in self.members.items()}
-        return replace(self, members=members, noise=self.noise.of_more(times))
+        members = {region: member.measured(times) for region, member in self.members.items()}
+        return replace(self, members=members, noise=self.noise.of(times))
 
     def state(self) -> dict[str, Any]:
         return {

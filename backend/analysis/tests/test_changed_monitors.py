@@ -85,6 +85,47 @@ def test_a_site_that_becomes_slower_while_that_is_learned_is_told_all_the_same()
     assert opened.alert.change_at == pytest.approx(START + SLOWER_AT, abs=HOUR_S)
 
 
+def changed_to(interval_s: float, detector: Detector, samples: dict[str, list[Sample]]) -> Detector:
+    """The detector as the next look has it, once its monitor is measured that often."""
+    settings = settings_for("ttfb_ms", interval_s=interval_s)
+    return Detector.from_state(settings, Recorded(samples), json.loads(json.dumps(detector.state())))
+
+
+def test_what_was_measured_more_often_for_a_moment_is_judged_as_before_afterwards() -> None:
+    """How runs stray is learned anew once a day, and of a site that is slower not before it is quick again."""
+    step = Step(at=SLOWER_AT, factor=1.5, until=SLOWER_AT + 12 * HOUR_S)
+    samples = simulate(World(cv=0.1, days=11, regions=3, interval_s=900), 1, [step])
+    detector, events = Detector(settings_for("ttfb_ms", interval_s=900), Recorded(samples)), []
+    for at, region, value in in_order(samples):
+        if START + SLOWER_AT + 4 * HOUR_S <= at < START + SLOWER_AT + 5 * HOUR_S:
+            detector = changed_to(900, changed_to(60, detector, samples), samples)
+        events += detector.observe(at, region, value)
+    assert [event.kind for event in events] == [Kind.OPENED, Kind.CONFIRMED, Kind.RESOLVED]
+    assert events[-1].at < START + SLOWER_AT + 13 * HOUR_S
+
+
+@pytest.mark.parametrize("changed_h", [-30, -2, 2])
+def test_rare_runs_say_no_less_than_they_do_although_many_strayed_together_before(changed_h: float) -> None:
+    """Where a site is slower by now, what is normal is that of before."""
+    slower_at = 3 * DAY_S
+    changed_at = START + slower_at + changed_h * HOUR_S
+    step = Step(at=slower_at, factor=1.4, until=slower_at + 8 * HOUR_S)
+    found = simulate(World(cv=0.1, days=3.5, regions=3, interval_s=60, slow=0.6), 1, [step])
+    samples = {
+        region: [sample for place, sample in enumerate(series) if sample[0] < changed_at or place % 15 == 0]
+        for region, series in found.items()
+    }
+    detector, events, is_changed = Detector(settings_for("ttfb_ms", interval_s=60), Recorded(samples)), [], False
+    for at, region, value in in_order(samples):
+        if at >= changed_at and not is_changed:
+            detector, is_changed = changed_to(900, detector, samples), True
+        events += detector.observe(at, region, value)
+    assert [event.kind for event in events] == [Kind.OPENED, Kind.CONFIRMED, Kind.RESOLVED]
+    opened_h, _, ended_h = ((event.at - START - slower_at) / HOUR_S for event in events)
+    assert opened_h < 1
+    assert ended_h < 9
+
+
 def test_a_region_that_falls_silent_keeps_no_alert_open() -> None:
     step = Step(at=SLOWER_AT, factor=1.8, until=SLOWER_AT + 6 * HOUR_S)
     samples = simulate(World(cv=0.05, regions=3, days=12), 1, [step])

@@ -146,9 +146,21 @@ def test_where_the_level_lies_is_as_sure_as_its_runs_and_its_days_let_it() -> No
 
 def test_more_runs_of_a_stretch_of_time_say_no_more_of_where_its_level_lies() -> None:
     few = Noise(2.0, 0.3, 600)
-    many = few.of_more(5)
+    many = few.of(5)
     assert (many.variance, many.count) == (10.0, 3_000)
     assert many.uncertainty == pytest.approx(few.uncertainty)
+
+
+def test_fewer_runs_have_less_in_common_and_are_believed_no_more_than_they_may_be() -> None:
+    many = Noise(2.0, 0.3, 600)
+    few = many.of(1 / 5)
+    assert few.variance == pytest.approx(1.2)
+    assert few.count == 360
+    assert few.uncertainty == pytest.approx(many.uncertainty)
+    for keep in (0.1, 0.5, 0.9, 0.99):
+        # Where each run has so much of the one before it, each fifth has the fifth power.
+        every, fifth = ((1 + shared) / (1 - shared) for shared in (keep, keep**5))
+        assert fifth <= Noise(every, 0.0, 600).of(1 / 5).variance
 
 
 def test_a_baseline_that_is_little_known_makes_nothing_stay() -> None:

@@ -137,7 +137,7 @@ def test_what_was_kept_before_noise_could_be_uneven_is_read_and_kept_again() -> 
 
 def test_runs_that_come_more_often_are_no_more_evidence_where_one_in_twelve_misses() -> None:
     model = learned(one_in_twelve_misses)
-    often = model.measured_more_often(5)
+    often = model.measured(5)
     seldom = model.members["r0"].gains(model.noise, SETTINGS)
     assert [5 * gain for gain, _ in often.members["r0"].gains(often.noise, SETTINGS)] == pytest.approx(
         [gain for gain, _ in seldom]
