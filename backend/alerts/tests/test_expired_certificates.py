@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from backend.accounts.models import Organisation
 from backend.alerts import scrutiny
-from backend.alerts.models import Channel, ChannelKind, Delivery, Incident, Rule, Scrutiny
+from backend.alerts.models import Channel, ChannelKind, Delivery, DeliveryState, Incident, Rule, Scrutiny
 from backend.alerts.preview import preview
 from backend.alerts.tests.world import MINUTE, World, make_world, put_run, told
 from backend.runs.models import Finding, Schedule
@@ -122,6 +123,32 @@ def test_who_did_not_hear_of_the_outage_hears_of_the_cause(world: World) -> None
     # Whom a rule that is tried would tell nobody knows.
     found = preview(world.fleet.organisation, kind="finding", params={}, site=world.fleet.site, now=world.now + MINUTE)
     assert found.alerts == 1
+
+
+@pytest.mark.parametrize(
+    ("own", "is_on", "expected"),
+    [(False, True, ["availability", "finding"]), (False, False, ["availability"]), (True, True, ["availability"])],
+)
+def test_the_cause_is_told_where_a_channel_of_its_rule_that_is_told_anything_did_not_hear_of_the_outage(
+    world: World, own: bool, is_on: bool, expected: list[str]
+) -> None:
+    ours, others = world.fleet.organisation, Organisation.objects.create(name="Others")
+    for organisation in (ours, others):
+        Channel.objects.create(organisation=organisation, kind="webhook", name="Log", target="x.example", enabled=is_on)
+    Rule.objects.get(kind="availability").channels.set([world.channel])
+    Rule.objects.get(kind="finding").channels.set([world.channel] if own else [])
+    minutes(world, 2, ".")
+    minutes(world, 3, "x", **EXPIRED)
+    deep(world, 2, "x", "tls.cert_expired", **EXPIRED)
+    assert causes() == expected
+
+
+def test_an_outage_whose_message_was_never_to_arrive_has_said_nothing(world: World) -> None:
+    minutes(world, 2, ".")
+    minutes(world, 3, "x", **EXPIRED)
+    Delivery.objects.update(state=DeliveryState.DROPPED)
+    deep(world, 2, "x", "tls.cert_expired", **EXPIRED)
+    assert causes() == ["availability", "finding"]
 
 
 def test_what_was_told_before_the_outage_ends_by_what_is_found_after_it(world: World) -> None:

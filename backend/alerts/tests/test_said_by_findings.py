@@ -103,6 +103,34 @@ def test_an_outage_that_may_be_told_at_night_is_told_where_the_milder_finding_is
     assert told() == expected
 
 
+def test_what_was_told_of_another_site_says_nothing_of_this_one(world: World) -> None:
+    blog = world.fleet.organisation.sites.create(name="Blog", url="https://blog.example/")
+    Incident.objects.update(site=blog)
+    minutes(world, 3, "x", **WRONG_HOST)
+    assert told() == ["opened", "opened"]
+    assert titles()[-1].startswith("Shop is down")
+
+
+def test_what_deep_probes_got_past_shuts_nobody_out() -> None:
+    world = make_world("fra", rules=RULES)
+    minutes(world, 2, ".")
+    deep(world, 2, ".", MISMATCH)
+    minutes(world, 3, "x", **WRONG_HOST)
+    assert told() == ["opened", "opened"]
+
+
+def test_a_site_whose_page_fails_for_another_reason_is_told() -> None:
+    world = make_world("fra", rules=RULES, kinds=("probe", "page"))
+    minutes(world, 2, ".")
+    deep(world, 2, "x", MISMATCH, **WRONG_HOST)
+    minutes(world, 3, "x", **WRONG_HOST)
+    assert told() == ["opened"]
+    for _ in range(3):
+        world.minute("x", monitor=world.monitors[1])
+    assert told() == ["opened", "opened"]
+    assert titles()[-1].startswith("Shop is down")
+
+
 def test_a_site_that_is_down_where_the_finding_was_not_seen_is_told() -> None:
     world = make_world("fra", "iad", rules=RULES)
     minutes(world, 2, ".")
