@@ -128,7 +128,7 @@ def quic_zero_rtt(judged: Judged) -> Told:
         return not_applicable("no HTTP/3") if http3(judged).answer == "no" else unknown(judged)
     allowed = [one.max_early_data_bytes for one in shaken if one.max_early_data_bytes is not None]
     if not allowed:
-        return unknown(judged)
+        return no("no tickets") if any(one.tickets == 0 for one in shaken) else unknown(judged)
     return yes("tickets allow it") if any(allowed) else no("tickets allow no early data")
 
 

@@ -24,6 +24,7 @@ from workers.tests.diagnosis.sites import (
     changed,
     check,
     deep_site,
+    handshake,
     judge,
     light_site,
     sent,
@@ -201,6 +202,15 @@ def test_http3_needs_an_announcement_and_an_answer() -> None:
     nothing = without(silent, Trial.HTTP3)
     assert told(CheckColumn.HTTP3, nothing) == (Answer.NO, "not announced")
     assert told(CheckColumn.QUIC_ZERO_RTT, nothing) == (Answer.NOT_APPLICABLE, "no HTTP/3")
+
+
+@pytest.mark.parametrize(
+    ("tickets", "said"), [(0, (Answer.NO, "no tickets")), (None, (Answer.UNKNOWN, "not measured"))]
+)
+def test_without_tickets_there_is_no_early_data_over_quic(tickets: int | None, said: tuple[Answer, str]) -> None:
+    shaken = handshake(Trial.HTTP3, tickets=tickets, max_early_data_bytes=None)
+    site = changed(deep_site(), (Trial.HTTP3,), lambda one: replace(one, handshake=shaken))
+    assert told(CheckColumn.QUIC_ZERO_RTT, site) == said
 
 
 def test_ech_is_in_the_https_record() -> None:
