@@ -290,9 +290,10 @@ def _jumps(lengths: Sequence[int]) -> list[bool]:
 
 def first_window_bytes(case: Case, trial: TrialEvidence) -> int:
     """What the server may send of an answer at first: where its window is known to be less than usual, that, and of
-    either what its tickets leave."""
-    tickets = tickets_before(trial, trial.exchanges[0]) if trial.exchanges else 0
-    return round(min(known_window(case) or USUAL_WINDOW, USUAL_WINDOW) * mss_of(trial)) - tickets
+    either what tickets leave, which take packets of their own."""
+    exchange = trial.exchanges[0] if trial.exchanges else None
+    taken = tickets_before(trial, exchange) + unfilled_by_tickets(trial, exchange) if exchange is not None else 0
+    return round(min(known_window(case) or USUAL_WINDOW, USUAL_WINDOW) * mss_of(trial)) - taken
 
 
 def _not_triggered(case: Case, trials: list[TrialEvidence]) -> Verdicts:
