@@ -14,10 +14,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from types import MappingProxyType
 
+from workers.diagnosis.page.hosts import ONE_AT_A_TIME
 from workers.diagnosis.page.instants import CLOCKS_US
 from workers.diagnosis.page.pauses import flow_rate
 from workers.diagnosis.page.spans import overlaps
-from workers.diagnosis.probe.slow_start import further_flights, line_rate
+from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES, further_flights, line_rate
 from workers.measurement.connection import Pause
 from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request
@@ -89,26 +90,39 @@ def sooner_by_fewer_us(
     if carried < _FULL * rate:
         return 0
     smaller = {number: _smaller(load, fewer.get(number, 0)) for number, load in together.items()}
-    begun_us, end_us = _whole(together.values()).start_us, own.span.end_us
+    whole, end_us = _whole(together.values()), own.span.end_us
+    one_window = all(one.connection == row.connection for one in rows if one.number in together)
+    had_grown = one_window and _had_grown(whole, trip_us, pauses)
     rate = max(carried, rate)
-    came = _came(together, Span(start_us=begun_us, end_us=end_us), rate)
-    rate = max(rate, _grown_rate(row, rows, together, trip_us, pauses))
+    came = _came(together, Span(start_us=whole.start_us, end_us=end_us), rate)
+    if one_window and not had_grown:
+        rate = max(rate, _grown_rate(together, trip_us, pauses))
     left = sum(size * smaller[number].size_bytes / together[number].size_bytes for number, size in came.items())
+    before_bytes = _before_bytes(row, rows, whole.start_us, fewer) if had_grown else 0
     least_us = max(
         own.span.start_us + smaller[row.number].size_bytes / rate,
-        begun_us + trip_us * further_flights(left),
+        whole.start_us + trip_us * further_flights(left, FIRST_FLIGHT_BYTES + before_bytes),
     )
     gained_us = max((sum(came.values()) - left) / rate, _shared_gain_us(row.number, together, smaller, rate))
     return max(0, round(min(gained_us, end_us - least_us)))
 
 
-def _grown_rate(
-    row: Request, rows: Iterable[Request], together: Mapping[int, Load], trip_us: int, pauses: Sequence[Pause]
-) -> float:
+def _had_grown(coming: Span, trip_us: int, pauses: Sequence[Pause]) -> bool:
+    """Whether the window of a connection had grown as large as its line is: it had stood still for less than a round
+    trip, so that such pauses were seen, and did so no more."""
+    has_paused = any(one.span.end_us <= coming.start_us and one.span.duration_us < trip_us for one in pauses)
+    return has_paused and not any(overlaps(one.span, coming) for one in pauses)
+
+
+def _before_bytes(row: Request, rows: Iterable[Request], at_us: int, fewer: Mapping[int, int]) -> int:
+    """What would have come over a row's connection before an instant, with so many bytes fewer of each."""
+    before = (one for one in rows if one.connection == row.connection and (one.timing.end_us or at_us) < at_us)
+    return sum((one.transferred_bytes or 0) - fewer.get(one.number, 0) for one in before)
+
+
+def _grown_rate(together: Mapping[int, Load], trip_us: int, pauses: Sequence[Pause]) -> float:
     """What the line carried once the window of a connection that all of these came over had grown, and between its
-    pauses; 0 where there were several windows, or round trips alone took that long."""
-    if any(one.number in together and one.connection != row.connection for one in rows):
-        return 0.0
+    pauses; 0 where round trips alone took that long."""
     whole, size_bytes = _whole(together.values()), sum(map(_size, together.values()))
     rate = line_rate(size_bytes, whole.duration_us, trip_us)
     return max(rate, flow_rate(size_bytes, whole, pauses)) if rate < math.inf else 0.0
@@ -139,14 +153,17 @@ def _in_turn(rows: Iterable[Request], trip_us: int, paused: Mapping[int | None, 
         since_us = load.span.start_us
         before = _last_before(ended[row.connection], since_us) if row.protocol in _MULTIPLEXED else None
         pauses = paused.get(row.connection)
-        if before is not None and (due_us := _due_us(row, trip_us)) <= before.end_us:
+        due_us = _due_us(row, trip_us)
+        if before is not None and due_us <= before.end_us:
             since_us = min(since_us, _since_us(load, before, due_us, pauses))
+        elif row.protocol in ONE_AT_A_TIME:
+            since_us = stopped_us(due_us, since_us, pauses or ())
         # Where nobody saw the bytes themselves, one that came at once came as quickly as it seems. QUIC has no records.
         is_held = since_us == load.span.start_us and pauses is not None
         load = replace(
             begun(load, since_us),
             held_bytes=min(load.size_bytes, RECORD_BYTES) if is_held else 0,
-            held_us=max(0, since_us - _due_us(row, trip_us)) if is_held else 0,
+            held_us=max(0, since_us - due_us) if is_held else 0,
         )
         loads[row.number] = load
         insort(ended[row.connection], (load.span.end_us, load.span.start_us))
@@ -169,6 +186,13 @@ def _since_us(load: Load, before: Span, due_us: int, pauses: Sequence[Pause] | N
         return first_us
     between = Span(start_us=before.end_us, end_us=first_us)
     return max((pause.span.end_us for pause in pauses if overlaps(pause.span, between)), default=shared_us)
+
+
+def stopped_us(due_us: int, first_us: int, pauses: Sequence[Pause]) -> int:
+    """Since when one may have come that had its connection for itself, was due at one instant and could be read at
+    another: a part of its first record had come when the connection stood still between the two. `pauses` are those of
+    its connection."""
+    return next((one.span.start_us for one in pauses if due_us < one.span.start_us < first_us), first_us)
 
 
 def _due_us(row: Request, trip_us: int) -> int:

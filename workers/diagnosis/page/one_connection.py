@@ -7,12 +7,11 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from workers.diagnosis.page.instants import CLOCKS_US
-from workers.diagnosis.page.line import RECORD_BYTES, Load, begun, busy_rate, ends_us, load_of
+from workers.diagnosis.page.hosts import ONE_AT_A_TIME
+from workers.diagnosis.page.line import Load, begun, busy_rate, ends_us, load_of, stopped_us
 from workers.diagnosis.probe.flights import USUAL_MSS_BYTES
 from workers.diagnosis.probe.gaps import USUAL_WINDOW
 from workers.measurement.connection import Pause
-from workers.measurement.timing import Span
 from workers.measurement.waterfall import Request
 
 # What a browser works to send a request and to read its answer, which over several connections it does while it waits:
@@ -35,7 +34,7 @@ def sooner_over_one_us(
     ours = sorted((number for number in sooner if number in moved), key=lambda number: moved[number].span.start_us)
     if not ours:
         return dict(sooner)
-    rate = _line_rate(rows, loads, trip_us, paused)
+    rate = busy_rate(_with_waiting(rows, loads, trip_us, paused))
     shared = dict(zip(moved, ends_us(list(moved.values()), rate), strict=True))
     in_turn = zip(ours, _ends_in_turn_us([moved[number] for number in ours], rate, trip_us), strict=True)
     ends = {number: max(shared[number], end_us) for number, end_us in in_turn}
@@ -43,37 +42,24 @@ def sooner_over_one_us(
     return dict(sooner) | {number: min(sooner[number], us) for number, us in gained.items()}
 
 
-def _line_rate(
+def _with_waiting(
     rows: Iterable[Request], loads: Mapping[int, Load], trip_us: int, paused: Mapping[int | None, Sequence[Pause]]
-) -> float:
-    """Bytes in a microsecond that the line carried of rows, with what came before their first bytes could be read: of a
-    record nothing can be before its last byte has come (RFC 8446, 5.1). One that was due when another came shared the
-    line with that; of others it may be their server that made them late, but where their connection brought something
-    and stood still meanwhile: then their record took the line its time."""
+) -> list[Load]:
+    """What came of rows, with what came before their first bytes could be read: of a record nothing can be before its
+    last byte has come. One that was due when another came shared the line with that; of others it may be their server
+    that made them late, but where a part of the record had come."""
     ends = sorted(load.span.end_us for load in loads.values())
-    waits = {row.number: row.timing.wait for row in rows if row.timing.wait is not None}
-    due = {number: wait.start_us + trip_us for number, wait in waits.items()}
-    came = {number: _from_due(load, due.get(number, load.span.start_us), ends) for number, load in loads.items()}
-    rate = busy_rate(came.values())
-    stood = [
-        row.number for row in rows if row.number in waits and _stood(waits[row.number], paused.get(row.connection))
-    ]
-    return busy_rate((came | {one: _with_record(came[one], due[one], rate) for one in stood if one in came}).values())
+    came = ((row, loads[row.number], paused.get(row.connection) or ()) for row in rows if row.number in loads)
+    return [_from_due(row, load, ends, trip_us, pauses) for row, load, pauses in came]
 
 
-def _from_due(load: Load, due_us: int, ends: Sequence[int]) -> Load:
-    place = bisect_right(ends, load.span.start_us)
-    shared = place > 0 and ends[place - 1] > due_us
-    return begun(load, due_us) if shared else load
-
-
-def _stood(wait: Span, pauses: Sequence[Pause] | None) -> bool:
-    return any(wait.start_us < one.span.start_us and one.span.end_us <= wait.end_us + CLOCKS_US for one in pauses or ())
-
-
-def _with_record(load: Load, due_us: int, rate: float) -> Load:
-    took_us = round(min(load.size_bytes, RECORD_BYTES) / rate)
-    return begun(load, min(load.span.start_us, max(due_us, load.span.start_us - took_us)))
+def _from_due(row: Request, load: Load, ends: Sequence[int], trip_us: int, pauses: Sequence[Pause]) -> Load:
+    first_us = load.span.start_us
+    due_us = first_us if row.timing.wait is None else row.timing.wait.start_us + trip_us
+    place = bisect_right(ends, first_us)
+    if place > 0 and ends[place - 1] > due_us:
+        return begun(load, due_us)
+    return begun(load, stopped_us(due_us, first_us, pauses)) if row.protocol in ONE_AT_A_TIME else load
 
 
 def _ends_in_turn_us(loads: Sequence[Load], rate: float, trip_us: int) -> list[float]:
