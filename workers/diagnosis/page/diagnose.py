@@ -28,6 +28,7 @@ RULES: tuple[Callable[[PageCase], Verdicts], ...] = (
     redirects.redirects,
     multiplexing.hosts,
     needless_bytes.uncompressed,
+    needless_bytes.oversized,
     imports.imported,
     rendering.blocking,
     made.client_rendered,
@@ -36,7 +37,6 @@ RULES: tuple[Callable[[PageCase], Verdicts], ...] = (
     parser.held,
     largest.preconnect,
     text.hidden,
-    needless_bytes.oversized,
     returning.uncached,
 )
 

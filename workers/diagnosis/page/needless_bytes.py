@@ -66,8 +66,7 @@ def uncompressed(case: PageCase) -> Verdicts:
     unknown = sum(row.body_bytes or 0 for row in worth if gained[row.number] is None)
     fewer = {number: saved for number, saved in gained.items() if saved}
     begins_us = 0 if case.page.vitals.fcp_us is None else begins_sooner_us(case, fewer)
-    queues, own_us = Queues(case.rows), cache(lambda row: _sooner_us(case, row, fewer, begins_us))
-    sooner = {row.number: queues.sooner_us(row, own_us) for row in case.rows if case.paint.waits_for(row)}
+    sooner = _paint_sooner(case, fewer, begins_us)
     saving_us = begins_us + case.paint.gain_us(sooner)
     if saving_us < MEDIUM_US and saved_bytes < MIN_SAVED_BYTES and unknown < MIN_UNKNOWN_BYTES:
         return
@@ -85,31 +84,46 @@ def uncompressed(case: PageCase) -> Verdicts:
 
 
 def oversized(case: PageCase) -> Verdicts:
-    """page.image_oversized: pictures with far more pixels than any visitor is shown. A drawing has none."""
+    """page.image_oversized: pictures with far more pixels than any visitor is shown. A drawing has none. What they fill
+    the line with may hold up what the first paint waits for, where servers send all at once."""
     answers = (row for row in case.rows if row.redirected_to is None and not case.is_third_party(row))
     rows = {row.number: row for row in answers if "svg" not in (row.mime_type or "").lower()}
     found = [(rows[one.request], one) for one in case.page.pictures if one.request in rows]
     large = [(row, one) for row, one in found if _is_worth_telling(case, row, _wasted_bytes(row, one))]
     if not large:
         return
-    saving_us = 0
-    for row, one in large:
-        if case.largest is not None and row.number == case.largest.row.number:
-            saving_us = case.largest.claim(picture_sooner_us(case, row, _wasted_bytes(row, one)))
+    wasted = {row.number: _wasted_bytes(row, one) for row, one in large}
+    paint_us = _held_paint_us(case, wasted)
+    largest_us = _largest_us(case, wasted, paint_us)
     yield told(
         FindingId.PAGE_IMAGE_OVERSIZED,
         [row for row, _ in large],
-        saving_us or None,
+        largest_us or paint_us or None,
         evidence=facts(
             files=tuple(
                 f"{named(row)}, {one.width}x{one.height}, shown {one.width * one.shown_ppm // 1_000_000} wide"
                 for row, one in large[:FILES_NAMED]
             ),
             image_bytes=sum(row.transferred_bytes or 0 for row, _ in large),
-            saved_bytes=sum(_wasted_bytes(row, one) for row, one in large),
-            lcp_ms=in_ms(case.page.vitals.lcp_us) if saving_us else None,
+            saved_bytes=sum(wasted.values()),
+            lcp_ms=in_ms(case.page.vitals.lcp_us) if largest_us else None,
         ),
     )
+
+
+def _held_paint_us(case: PageCase, fewer: Mapping[int, int]) -> int:
+    """What the first paint gains where so many bytes fewer of pictures come in the way of what it waits for."""
+    sooner = _paint_sooner(case, fewer)
+    return case.paint.claim(sooner) if case.paint.gain_us(sooner) >= MEDIUM_US else 0
+
+
+def _largest_us(case: PageCase, fewer: Mapping[int, int], paint_us: int) -> int:
+    """What the largest picture gains by its own bytes, on a page that begins to be painted by so much sooner."""
+    largest = case.largest
+    if largest is None or largest.row.number not in fewer:
+        return 0
+    largest.left_us += paint_us
+    return largest.claim(picture_sooner_us(case, largest.row, fewer[largest.row.number]))
 
 
 def download_gain_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
@@ -154,6 +168,12 @@ def _best_rate(case: PageCase, row: Request) -> float:
 
 def _gzip_gain(text: PlainText | None) -> int | None:
     return None if text is None else max(0, text.body_bytes - text.gzip_bytes)
+
+
+def _paint_sooner(case: PageCase, fewer: Mapping[int, int], begins_us: int = 0) -> dict[int, int]:
+    """By how much sooner each file that the first paint waits for comes, by number, where so many bytes fewer come."""
+    queues, own_us = Queues(case.rows), cache(lambda row: _sooner_us(case, row, fewer, begins_us))
+    return {row.number: queues.sooner_us(row, own_us) for row in case.rows if case.paint.waits_for(row)}
 
 
 def _sooner_us(case: PageCase, row: Request, fewer: Mapping[int, int], begins_us: int) -> int:
