@@ -12,6 +12,7 @@ from backend.analysis.weeks import Course, MonitorWeek, RegionWeek
 from backend.weekly.report import CauseWeek, Report, SiteWeek, UptimeWeek
 from backend.weekly.tests.world import THIS
 from backend.weekly.wording import cause_title, course_of, headline, message_of, sentence_of
+from workers.measurement.finding import LEAST_COST_US
 
 ID = UUID("5b1c1c1e-0000-4000-8000-000000000001")
 UP = UptimeWeek(share=1.0, before=1.0, down_us=0, partly_us=0, outages=0)
@@ -113,6 +114,34 @@ def test_a_message_names_what_costs_most() -> None:
 
     assert message.sentences[-1].startswith("What costs most now, at Blog: ")
     assert message.sentences[-1].endswith(": 82 ms.")
+
+
+def test_of_several_causes_the_dearest_is_named_and_one_that_costs_next_to_nothing_is_not() -> None:
+    costs_us = {"Shop": 20_000, "Blog": 82_000, "Docs": 41_000}
+    causes = {
+        name: CauseWeek(finding="tls.chain_exceeds_iw", severity="high", saving_us=saving_us)
+        for name, saving_us in costs_us.items()
+    }
+    message = message_of(report(site("Wiki"), *(site(name, cause=cause) for name, cause in causes.items())), ID)
+    assert message.sentences[-1].startswith("What costs most now, at Blog: ")
+    for saving_us in (None, LEAST_COST_US - 1):
+        cheap = site(cause=replace(causes["Shop"], saving_us=saving_us))
+        assert message_of(report(cheap), ID).sentences == ()
+        assert str(cause_title(cheap)).endswith("window")
+    least = site(cause=replace(causes["Shop"], saving_us=LEAST_COST_US))
+    assert len(message_of(report(least), ID).sentences) == 1
+    assert str(cause_title(least)).endswith(" ms")
+
+
+def test_sites_of_which_there_is_nothing_to_tell_have_no_sentence() -> None:
+    once = replace(DOWN, outages=1)
+    quiet = site("Wiki", probe=speed(Course.SAME, "Oslo"), page=speed(None))
+    told = message_of(report(quiet, site(uptime=once), site("Blog", probe=SLOWER), site("Docs", page=FASTER)), ID)
+    assert told.sentences == (
+        "Shop: down for 13 min.",
+        "Blog: first byte slower in Frankfurt (412 ms, was 316 ms).",
+        "Docs: largest paint faster in Frankfurt (412 ms, was 316 ms).",
+    )
 
 
 @pytest.mark.parametrize("finding", ["tls.of_a_later_version", ""])
