@@ -207,6 +207,7 @@ class TrendLook:
             return
         history, settings = self._past(eye), self._settings(eye)
         detector = Detector.from_state(settings, history, kept.get("detector", {}))
+        detector.keep({stream.region for stream in self._streams})
         for event in self._events(detector, eye.metric):
             track, change = self._hear(event, eye, track, history)
             if change:

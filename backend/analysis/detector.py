@@ -3,7 +3,7 @@
 A sample costs a few additions. The past is asked for once a day, for the baseline, and when something has happened.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import inf, isfinite, log
 from typing import Any
 
@@ -118,6 +118,11 @@ class Detector:
     def stop(self, at: float) -> list[Event]:
         """Nothing is measured from `at` on, for a while: an open alert ends, and what is normal stays."""
         return self._close(at, Kind.WENT_AWAY) if self._episode else []
+
+    def keep(self, regions: Collection[str]) -> None:
+        """Only these are measured from: an open alert waits for no word of others."""
+        if self._episode:
+            self._episode.keep(regions)
 
     def _deviation(self, at: float, stream: _Stream, value: float) -> float:
         """From the baseline, in standard deviations."""

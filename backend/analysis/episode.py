@@ -141,6 +141,10 @@ class Episode:
         noise = facts.model.members[region].noise if alone else facts.model.noise
         self.watch.add(at, self.direction * deviation, size, noise)
 
+    def keep(self, regions: Collection[str]) -> None:
+        """Only these are measured from: whatever others said last, they are silent from now on."""
+        self.heard.update(dict.fromkeys(self.shifts.keys() - set(regions), 0.0))
+
     def forget_silent(self, at: float, facts: Facts) -> bool:
         """Leaves out regions that say nothing any more, as long as others do: whether it is over there nobody knows.
         True where there were any."""

@@ -176,6 +176,17 @@ def test_an_incident_of_a_region_that_is_not_measured_any_more_ends_and_is_not_s
     assert only_incident().get_resolution_display() == "Something else is measured now"
 
 
+def test_nobody_waits_for_a_word_of_a_region_that_is_not_measured_any_more() -> None:
+    site = Site()
+    site.pass_time(60, slower)
+    Schedule.objects.filter(region__code="sin").delete()
+    site.silent = {"sin"}
+    site.pass_time(5, slower)
+    assert only_incident().title.startswith("Shop is slower in Fra and Iad: ")
+    site.pass_time(40, usual)
+    assert told() == ["opened", "recovered"]
+
+
 def test_a_patient_rule_is_told_of_what_has_lasted_only() -> None:
     site = Site(tell="regression")
     site.pass_time(40, slower)
