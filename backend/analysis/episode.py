@@ -218,8 +218,8 @@ class Episode:
     def follow(self, at: float, facts: Facts) -> bool | None:
         """Takes the level since it began to go back as the present one; True when that is as good as the old one, None
         while it may be either."""
-        present = self._levels_since(self.watch.gone_since, at, facts)
-        over = self._ease(present, self.watch.gone_since, at, facts)
+        since = self.watch.back_since
+        over = self._ease(self._levels_since(since, at, facts), since, at, facts)
         if over is None:
             self.watch.wait()
         else:

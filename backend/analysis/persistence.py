@@ -19,6 +19,7 @@ _WAITS_UNTIL = 30.0
 # Counted as runs of an alert that has just opened, all of them slow. A run so much of the shift from the old level, or
 # less, is as the old ones were.
 _RUNS_BEFORE, _BACK_PART = 10, 1 / 4
+_JUST_BEFORE_S = 0.001
 
 
 @dataclass(slots=True)
@@ -64,6 +65,11 @@ class Watch:
     def wait(self) -> None:
         """What is left cannot be told yet."""
         self.ask_at = self.gone + _MORE
+
+    @property
+    def back_since(self) -> float:
+        """Behind which the first sample came that may be as the old ones: what came late is of before."""
+        return max(self.gone_since, self.back_at - _JUST_BEFORE_S)
 
     @property
     def has_stayed(self) -> bool:
