@@ -102,9 +102,18 @@ def sooner_by_fewer_us(
     least_us = max(
         own.span.start_us + smaller[row.number].size_bytes / rate,
         whole.start_us + trip_us * further_flights(left, FIRST_FLIGHT_BYTES + before_bytes),
+        _flown_us(row, smaller[row.number], trip_us),
     )
     gained_us = max((sum(came.values()) - left) / rate, _shared_gain_us(row.number, together, smaller, rate))
     return max(0, round(min(gained_us, end_us - least_us)))
+
+
+def _flown_us(row: Request, load: Load, trip_us: int) -> int:
+    """When the last flight of one comes at the earliest that had begun to come before its first byte could be read, and
+    had a window for itself."""
+    first_us = row.timing.first_byte_us or 0
+    is_alone = row.protocol in ONE_AT_A_TIME and load.span.start_us < first_us
+    return load.span.start_us + trip_us * further_flights(load.size_bytes) if is_alone else 0
 
 
 def _had_grown(coming: Span, trip_us: int, pauses: Sequence[Pause]) -> bool:
