@@ -9,7 +9,7 @@ from workers.diagnosis.probe.flights import RECORD_HEADER_BYTES, Flight, Turn, m
 from workers.diagnosis.probe.gaps import USUAL_WINDOW, Ruler, ruler_of
 from workers.diagnosis.probe.slow_start import needed_us, rounds
 from workers.diagnosis.probe.tls_visits import over_http2, page_over_http2
-from workers.diagnosis.probe.weighing import ASKED, Sure, jitter_us, visits, weigh
+from workers.diagnosis.probe.weighing import ASKED, LEAST_SEEN, Sure, jitter_us, visits, weigh
 from workers.diagnosis.probe.windows import (
     answer_alone,
     behind_tickets_us,
@@ -41,7 +41,7 @@ def wasted_round_trips(case: Case) -> Sure[Wasted] | None:
     """The round trip that first answers lose, over HTTP/2 where browsers get the page so, else as they were asked for;
     None where they do not surely lose one."""
     over = [trial for trial in visits(case, (Trial.HTTP2,), ()) if trial in page_over_http2(case) and over_http2(trial)]
-    trials = over or visits(case, ASKED)
+    trials = over if len(over) >= LEAST_SEEN else [*visits(case, ASKED), *over]
     window = round(known_window(case) or USUAL_WINDOW)
     jitter = jitter_us(case)
     sure = weigh(case, FindingId.TLS_RECORD_TINY, trials, lambda trial: _wasted(trial, window, ruler_of(trial, jitter)))

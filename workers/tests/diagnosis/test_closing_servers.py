@@ -7,7 +7,7 @@ import pytest
 from workers.diagnosis.probe import transport
 from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
-from workers.measurement.finding import NotJudgedReason
+from workers.measurement.finding import NotJudgedReason, Severity
 from workers.tests.diagnosis.judging import found, left_open
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Connection, Server, connection, probe
@@ -85,3 +85,22 @@ def test_a_small_window_stops_the_answer_that_ends_its_connection_too(rtt_ms: fl
     server = Server(body_bytes=8000, record_bytes=16384)
     evidence = asked_to_end(Path(rtt_ms=rtt_ms, iw=6), server)
     assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, evidence)
+
+
+@ANYWHERE
+def test_a_server_that_rests_for_a_round_trip_before_its_last_records_holds_none_back(rtt_ms: float) -> None:
+    server = Server(body_bytes=8000)
+    resting = replace(server, body_stall=(7000, round(rtt_ms * 1000)))
+    own = connection(Path(rtt_ms=rtt_ms), server)
+    own = replace(own, exchanges=(replace(own.exchanges[0], kept=None),))
+    others = [connection(Path(rtt_ms=rtt_ms), resting, one) for one in (*KINDS[1:], Trial.CLASSICAL)]
+    assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, probe([own, *others]))
+
+
+@ANYWHERE
+def test_an_end_that_waits_behind_tickets_over_http_1_alone_holds_no_browser_up(rtt_ms: float) -> None:
+    way, one_write = Path(rtt_ms=rtt_ms, nagle=True), Server(body_bytes=8000, record_bytes=16384)
+    old = asked_to_end(way, one_write).trials
+    new = [connection(replace(way, nagle=False), replace(one_write, settings_bytes=80), Trial.HTTP2)] * 3
+    told = found(transport.RULES, probe([*old, *new]))[Id.TCP_NAGLE_DELAYED_ACK]
+    assert told.severity is Severity.LOW

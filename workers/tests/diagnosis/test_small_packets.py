@@ -11,7 +11,7 @@ from workers.measurement.finding import Finding, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import facts, found
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Server, deep
+from workers.tests.diagnosis.servers import DEEP, Server, connection, deep, probe
 
 LINES = Server(record_bytes=99, records_apart=True, tickets_apart=True, body_bytes=30_000)
 BUFFERED = replace(LINES, record_bytes=4096, records_apart=False)
@@ -110,3 +110,22 @@ def test_of_records_beyond_count_the_first_ones_tell_as_much() -> None:
     assert any(len(one.records) > MAX_RECORDS for one in whole.trials)
     told = [found(records.RULES, one)[Id.TLS_RECORD_TINY] for one in (whole, replace(whole, trials=tuple(kept)))]
     assert told[0] == told[1]
+
+
+def test_of_pages_of_any_size_it_is_told_of_those_that_buffers_would_end_sooner() -> None:
+    """Where a packet more or less decides, it may be left out."""
+    way = Path()
+    for body_bytes in range(1_000, 90_000, 4_300):
+        server = replace(LINES, body_bytes=body_bytes)
+        costs_us = page_us(way, server) - page_us(way, replace(BUFFERED, body_bytes=body_bytes))
+        finding = told(way, server)
+        saving_us = None if finding is None else finding.saving_us
+        assert saving_us is None or saving_us == pytest.approx(costs_us, rel=0.1), body_bytes
+
+
+@pytest.mark.parametrize(("http2", "is_told"), [(LINES, True), (BUFFERED, False)])
+@pytest.mark.parametrize("visits", [1, 3])
+def test_where_browsers_use_http2_it_counts_what_that_does(http2: Server, is_told: bool, visits: int) -> None:
+    old = [connection(Path(), replace(LINES, body_bytes=5_000), one) for one in DEEP]
+    new = [connection(Path(), replace(http2, body_bytes=5_000, settings_bytes=60), Trial.HTTP2)] * visits
+    assert (Id.TLS_RECORD_TINY in found(records.RULES, probe([*old, *new]))) is is_told
