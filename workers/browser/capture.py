@@ -123,8 +123,11 @@ class PageLoad:
         events = recorder.close()
         if recorder.cut_short and not recorder.crashed:
             self._warnings.append(_CUT_SHORT)
-        seen, stock, screenshot = await asyncio.gather(
-            self._look(cdp, request, arrived), self._stock(cdp, arrived, events), self._picture(cdp, arrived)
+        seen, stock, screenshot, sight = await asyncio.gather(
+            self._look(cdp, request, arrived),
+            self._stock(cdp, arrived, events),
+            self._picture(cdp, arrived),
+            watch.sight(recorder.word_s if arrived.responsive and not arrived.overran else None),
         )
         netlog = await self._tail.read_now(cdp)
         capture = replace(
@@ -145,7 +148,7 @@ class PageLoad:
             warnings=tuple(self._warnings),
         )
         sound = self._sound and not capture.crashed
-        return Loaded(capture=capture, screenshot=screenshot, sound=sound, sight=watch.sight)
+        return Loaded(capture=capture, screenshot=screenshot, sound=sound, sight=sight)
 
     async def _prepare(self, cdp: CDPSession, recorder: Recorder, request: RunRequest) -> str:
         """Everything that must listen before the first byte. Gives the id of the top frame.

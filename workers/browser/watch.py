@@ -10,11 +10,11 @@ from workers.browser.console import Console
 from workers.browser.film import Film
 from workers.browser.meter import Meter
 from workers.browser.processes import ProcessClock
-from workers.measurement.captures_sight import SightCapture
+from workers.measurement.captures_sight import ScreenFrame, SightCapture
 
 
 class Watch:
-    """One page's, as a context: from before its navigation to the end of its load; then `sight` is what was seen.
+    """One page's, as a context: from before its navigation to the end of its load; then `sight` gives what was seen.
 
     `pid` is the browser's, None when not known; `gone` is called if the page goes in between. Raises playwright's Error
     at the beginning when the page is gone; the end never raises, and waits for less than a second.
@@ -24,18 +24,24 @@ class Watch:
         self._film = Film(cdp, time.time)
         self._meter = Meter(cdp, None if pid is None else ProcessClock(pid), gone)
         self._console = Console(cdp)
-        self.sight: SightCapture | None = None
+        self._frames: tuple[ScreenFrame, ...] = ()
 
     async def __aenter__(self) -> "Watch":
         await asyncio.gather(self._console.start(), self._film.start(), self._meter.start())
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        frames, _last = await asyncio.gather(self._film.finish(), self._meter.finish())
+        self._frames, _last = await asyncio.gather(self._film.finish(), self._meter.finish())
+
+    async def sight(self, word_s: float | None) -> SightCapture:
+        """What was seen, with what the console says until `word_s` of the loop's clock where that has a word to wait
+        for. Never raises."""
+        if word_s is not None:
+            await asyncio.sleep(word_s - asyncio.get_running_loop().time())
         # The meter's last answer came behind all that the page had said until then.
         self._console.finish()
-        self.sight = SightCapture(
-            frames=frames,
+        return SightCapture(
+            frames=self._frames,
             samples=tuple(self._meter.samples),
             received=dict(self._meter.received),
             console=tuple(self._console.events),

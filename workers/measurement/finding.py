@@ -86,6 +86,7 @@ class FindingId(StrEnum):
     PAGE_FONT_LATE = "page.font_late"
     PAGE_TEXT_HIDDEN = "page.text_hidden"
     PAGE_PRECONNECT_MISSING = "page.preconnect_missing"
+    PAGE_PRELOAD_UNUSED = "page.preload_unused"
     PAGE_UNCOMPRESSED = "page.uncompressed"
     PAGE_UNCACHED = "page.uncached"
     PAGE_IMAGE_OVERSIZED = "page.image_oversized"

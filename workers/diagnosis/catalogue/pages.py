@@ -120,6 +120,19 @@ ENTRIES: Mapping[FindingId, Entry] = {
         advice="Preconnect to the host in the head of the document; for fonts with crossorigin.",
         counts=Counts.NEW_VISIT,
     ),
+    FindingId.PAGE_PRELOAD_UNUSED: Entry(
+        title="Files are preloaded that nothing uses",
+        explanation=(
+            "A hint (rel=preload) had these files come early and urgently, and the page took none of them within three "
+            "seconds of its load, as Chrome says. Where a paint waited for the line meanwhile, the time is what it "
+            "gains without their bytes."
+        ),
+        advice=(
+            "Remove the hint. Where the file is needed, give the hint the very address that the page uses, down to its "
+            "version; for what a later page needs write rel=prefetch, which comes when nothing else does."
+        ),
+        counts=Counts.NEW_VISIT,
+    ),
     FindingId.PAGE_UNCOMPRESSED: Entry(
         title="Texts are sent uncompressed",
         explanation=(

@@ -308,6 +308,10 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         html='<link rel="modulepreload" href="/app.js">\n'
         '<link rel="preload" as="fetch" crossorigin href="/api/first-view">  (both where scripts have to make it)'
     ),
+    FindingId.PAGE_PRELOAD_UNUSED: _settings(
+        html='<link rel="preload" as="script" href="/app.js?v=7">  (beside <script src="/app.js?v=7">)\n'
+        '<link rel="prefetch" href="/checkout.js">  (what a later page needs)'
+    ),
     FindingId.PAGE_LCP_HELD: _settings(html='<script src="/app.js" defer></script>'),
     FindingId.PAGE_UNCOMPRESSED: _settings(
         nginx="gzip on; gzip_vary on; gzip_proxied any;\n" + "\n    ".join(("gzip_types", *_TEXTS)) + ";",

@@ -1,6 +1,7 @@
 """What every rule of pages is given: one load under judgement, whose hosts are whose, and the way to its paints."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -9,6 +10,7 @@ from workers.diagnosis.page.hosts import opening_us, ready_us, trip_us, waited_u
 from workers.diagnosis.page.largest_paint import LargestPaint
 from workers.diagnosis.page.paths import PaintPath, shows_nothing
 from workers.diagnosis.page.pauses import idle_pauses
+from workers.diagnosis.page.preloads import unused_addresses
 from workers.measurement.connection import Connection, Pause
 from workers.measurement.domains import cdn_of_name, registrable
 from workers.measurement.finding import (
@@ -32,6 +34,7 @@ MEDIUM_US = 50_000
 # A finding speaks of so many rows by number.
 MAX_ROWS = 30
 _LINK = re.compile(r"<([^<>]{1,2048})>([^,<]{0,500})")
+_OTHERS = frozenset({RowFlag.FRAME, RowFlag.WORKER, RowFlag.SERVICE_WORKER})
 _NOBODYS = frozenset({RowFlag.BROWSER_INTERNAL, RowFlag.PREFLIGHT})
 
 
@@ -50,6 +53,16 @@ class PageCase:
     def rows(self) -> tuple[Request, ...]:
         """What the page itself asked the network for, and got."""
         return tuple(row for row in self.page.waterfall.requests if is_answered(row))
+
+    @cached_property
+    def unused(self) -> tuple[Request, ...]:
+        """What a hint in the page's own document or headers had come, and the page never took. Where it asked for the
+        address once more, as of another kind, it needed what came."""
+        asked = Counter(row.url for row in self.page.waterfall.requests)
+        ours = (row for row in self.rows if RowFlag.PRELOAD in row.flags and not _OTHERS & set(row.flags))
+        named = [row for row in ours if row.initiator_url is None or self.own(host_of(row.initiator_url))]
+        never = unused_addresses(self.page.console) if named else frozenset()
+        return tuple(row for row in named if row.url in never and asked[row.url] == 1)
 
     @cached_property
     def rows_by_host(self) -> dict[str, list[Request]]:

@@ -19,6 +19,7 @@ from workers.diagnosis.page import (
     rendering,
     returning,
     text,
+    unused,
 )
 from workers.diagnosis.page.case import IsOwn, PageCase, case_of
 from workers.measurement.finding import Diagnosis, Finding, NotJudged
@@ -27,6 +28,7 @@ from workers.measurement.messages import PageMeasurement
 RULES: tuple[Callable[[PageCase], Verdicts], ...] = (
     redirects.redirects,
     multiplexing.hosts,
+    unused.preloaded,
     needless_bytes.uncompressed,
     needless_bytes.oversized,
     imports.imported,

@@ -5,7 +5,7 @@ is claimed once.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from workers.diagnosis.page.instants import CLOCKS_US, DIRECTLY_US, GONE_US
 from workers.measurement.messages import PageMeasurement
@@ -121,6 +121,15 @@ class LargestPaint:
         self.left_us -= gained
         self._claimed_us += gained
         return gained
+
+    def gain_behind_us(self, first_us: int, sooner_us: int) -> int:
+        """The gain where one repair has the first paint so much sooner too: it may come as much sooner then."""
+        return replace(self, left_us=self.left_us + first_us).gain_us(sooner_us)
+
+    def claim_behind(self, first_us: int, sooner_us: int) -> int:
+        """The same, and nobody gains it again."""
+        self.left_us += first_us
+        return self.claim(sooner_us)
 
 
 def largest_row(page: PageMeasurement) -> Request | None:

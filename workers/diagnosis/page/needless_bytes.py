@@ -57,8 +57,10 @@ def is_plain_text(row: Request) -> bool:
 
 
 def uncompressed(case: PageCase) -> Verdicts:
-    """page.uncompressed: the site's own texts come as they are, and something waited for the bytes."""
-    rows = [row for row in case.rows if is_plain_text(row) and not case.is_third_party(row)]
+    """page.uncompressed: the site's own texts come as they are, and something waited for the bytes. What need not come
+    at all need not be compressed."""
+    texts = [row for row in case.rows if is_plain_text(row) and not case.is_third_party(row)]
+    rows = [row for row in texts if row not in case.unused]
     known = {one.request: one for one in case.page.texts}
     gained = {row.number: _gzip_gain(known.get(row.number)) for row in rows}
     worth = [row for row in rows if gained[row.number] is None or (gained[row.number] or 0) >= MIN_TEXT_BYTES / 2]
@@ -122,8 +124,7 @@ def _largest_us(case: PageCase, fewer: Mapping[int, int], paint_us: int) -> int:
     largest = case.largest
     if largest is None or largest.row.number not in fewer:
         return 0
-    largest.left_us += paint_us
-    return largest.claim(picture_sooner_us(case, largest.row, fewer[largest.row.number]))
+    return largest.claim_behind(paint_us, picture_sooner_us(case, largest.row, fewer[largest.row.number]))
 
 
 def download_gain_us(case: PageCase, row: Request, fewer_bytes: int) -> int:
@@ -172,11 +173,11 @@ def _gzip_gain(text: PlainText | None) -> int | None:
 
 def _paint_sooner(case: PageCase, fewer: Mapping[int, int], begins_us: int = 0) -> dict[int, int]:
     """By how much sooner each file that the first paint waits for comes, by number, where so many bytes fewer come."""
-    queues, own_us = Queues(case.rows), cache(lambda row: _sooner_us(case, row, fewer, begins_us))
+    queues, own_us = Queues(case.rows), cache(lambda row: fewer_sooner_us(case, row, fewer, begins_us))
     return {row.number: queues.sooner_us(row, own_us) for row in case.rows if case.paint.waits_for(row)}
 
 
-def _sooner_us(case: PageCase, row: Request, fewer: Mapping[int, int], begins_us: int) -> int:
+def fewer_sooner_us(case: PageCase, row: Request, fewer: Mapping[int, int], begins_us: int = 0) -> int:
     """For its own bytes that do not come, or for those of all that came of its host meanwhile; of the document what is
     beyond its beginning. What a document that stood still, as its server had no more of it, brought before that comes
     no later for its bytes."""

@@ -55,7 +55,7 @@ class PaintPath:
         ends = {row.number: row.timing.end_us or 0 for row in blocking} | _of_document(page, blocking)
         in_body = {row.number for row in blocking if not row.render_blocking}
         rendering_us = max((row.timing.end_us or 0 for row in blocking if row.render_blocking), default=0)
-        fonts = FontHold(come_us=fonts_come_us(page, rendering_us), beside=frozenset(in_body))
+        fonts = FontHold(comes=fonts_come_us(page, rendering_us), beside=frozenset(in_body))
         ready_us = fonts.free_us(ends)
         ends |= {row.number: row.timing.end_us or 0 for row in _held_by_font(page, ready_us)}
         sure = _is_direct(page, max([ready_us, *ends.values()]))
@@ -95,6 +95,20 @@ class PaintPath:
     def claim(self, sooner: Mapping[int, int]) -> int:
         """The same, and nobody gains it again. By how much sooner than that they would come, others may claim."""
         gained = self.gain_us(sooner)
+        self._sooner = self._with({number: min(us, gained) for number, us in sooner.items()})
+        return gained
+
+    def gain_without_us(self, gone: Iterable[Request], sooner: Mapping[int, int]) -> int:
+        """The gain where rows come so much sooner since others do not come at all, for which it waits if they are
+        fonts."""
+        then = replace(self, fonts=self.fonts.without(gone))
+        return max(0, self._paint_us(self._sooner) - then._paint_us(self._with(sooner))) if self.sure else 0
+
+    def claim_without(self, gone: Iterable[Request], sooner: Mapping[int, int]) -> int:
+        """The same, and nobody gains it again."""
+        gained = self.gain_without_us(gone, sooner)
+        if self.sure:
+            self.fonts = self.fonts.without(gone)
         self._sooner = self._with({number: min(us, gained) for number, us in sooner.items()})
         return gained
 

@@ -214,3 +214,17 @@ def test_of_long_addresses_the_beginning_is_kept() -> None:
         request_id | {"documentURL": short, "request": {"url": short}},
         request_id | {"response": {"url": short, "status": 200}},
     ]
+
+
+def word_s(size_bytes: int, *, is_hint: bool = True, has_loaded: bool = True) -> float | None:
+    name, params = asked("1", _SCRIPT)
+    hinted = (name, {**params, "request": {"url": _SCRIPT, "isLinkPreload": is_hint}})
+    came = ("Network.dataReceived", {"requestId": "1", "dataLength": size_bytes, "timestamp": 1})
+    return recorder_of(hinted, came, *[("Page.loadEventFired", {})] * has_loaded).word_s
+
+
+def test_of_what_a_hint_had_come_the_browser_has_a_word_to_say_three_seconds_behind_the_load() -> None:
+    assert word_s(10_000) == 3.3
+    assert word_s(9_999) is None
+    assert word_s(10_000, is_hint=False) is None
+    assert word_s(10_000, has_loaded=False) is None

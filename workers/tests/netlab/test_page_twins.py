@@ -144,6 +144,13 @@ def _behind_words(head: str) -> PageSite:
     return PageSite(files={"index.html": page(head, body), "hero.png": noise(400, 250)})
 
 
+def _hinting(head: str) -> PageSite:
+    """A picture beside a style sheet, and a script of 200 kB that the page itself does not name."""
+    document = page(f"{head}<link rel=stylesheet href=a.css>", f"{_TEXT}<img src=hero.png width=640 height=400>")
+    script = b"/* %s */" % _WORDS[:200_000].encode()
+    return PageSite(files={"index.html": document, **_SHEET, "hero.png": noise(240, 160), "big.js": script})
+
+
 _PRELOADED = "<link rel=preload as=image href=hero.png fetchpriority=high>"
 _SHEET = {"a.css": b"p { color: #222 }"}
 _PICTURE = noise(320, 200)
@@ -266,6 +273,14 @@ PAIRS = {
         faulty=_imported(b"@import 'b.css';", b"@import 'c.css';", names=("a.css",)),
         repaired=_imported(b"", b"", names=("a.css", "b.css", "c.css")),
         rtt_ms=80,
+    ),
+    "a script that is preloaded and never used, on a narrow line": Pair(
+        id=FindingId.PAGE_PRELOAD_UNUSED,
+        faulty=_hinting("<link rel=preload as=script href=big.js>"),
+        repaired=_hinting(""),
+        rtt_ms=80,
+        rate_kbit_s=1_600,
+        paint_us=largest_paint_us,
     ),
     "a large file that is never kept": _asked_again(60_000, "no-store", without_second_view),
 }
