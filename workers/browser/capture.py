@@ -15,10 +15,12 @@ from workers.browser.asking import WORLD, Ask, evaluate
 from workers.browser.context import introduce
 from workers.browser.faults import ENDED, BrowserError
 from workers.browser.hearing import hear
+from workers.browser.memory import MemoryBound
 from workers.browser.netlog_tail import NetlogTail
 from workers.browser.own_headers import WARNING as HEADERS_WARNING
 from workers.browser.own_headers import OwnHeaders, own_headers
 from workers.browser.picture import picture_of
+from workers.browser.process_tree import ProcessTree
 from workers.browser.pulse import is_lost
 from workers.browser.recorder import BINDING, EVENTS, Recorder
 from workers.browser.settings import BrowserSettings
@@ -80,10 +82,10 @@ class PageLoad:
         settings: BrowserSettings,
         tell: Tell,
         *,
-        pid: int | None = None,
+        tree: ProcessTree | None = None,
     ) -> None:
         self._context = context
-        self._pid = pid
+        self._tree = tree
         self._browser = context.browser
         self._version = "" if context.browser is None else context.browser.version
         self._tail = tail
@@ -102,14 +104,23 @@ class PageLoad:
         page.on("crash", recorder.crash)
         self._context.on("page", self._refuse)
         if self._browser is None:
-            return await self._load(page, recorder, request)
+            return await self._load_bounded(page, recorder, request)
         self._browser.on("disconnected", recorder.lose)
         try:
-            return await self._load(page, recorder, request)
+            return await self._load_bounded(page, recorder, request)
         finally:
             # The browser outlives the run, and would keep the recorder with everything in it.
             self._browser.remove_listener("disconnected", recorder.lose)
             self._context.remove_listener("page", self._refuse)
+
+    async def _load_bounded(self, page: Page, recorder: Recorder, request: RunRequest) -> Loaded:
+        """Also what is asked of the page after its load keeps within its memory."""
+        async with MemoryBound(self._tree, self._settings.max_memory_bytes) as memory:
+            loaded = await self._load(page, recorder, request)
+        if memory.outgrown:
+            ended = replace(loaded.capture, crashed=True, memory_limit_bytes=memory.limit_bytes)
+            return replace(loaded, capture=ended, sound=False)
+        return replace(loaded, capture=replace(loaded.capture, machine_ran_out=memory.ran_out))
 
     async def _load(self, page: Page, recorder: Recorder, request: RunRequest) -> Loaded:
         cdp = await self._context.new_cdp_session(page)
@@ -118,7 +129,7 @@ class PageLoad:
             hear(cdp, name, functools.partial(recorder.take, name))
         await asyncio.sleep(_SETTLING_S)
         bare = PageCapture(url=request.url, main_frame=main_frame, events=(), started_at=datetime.now(UTC))
-        async with Watch(cdp, self._pid, lambda: self._do_aside(self._look_for_browser(recorder))) as watch:
+        async with Watch(cdp, self._tree, lambda: self._do_aside(self._look_for_browser(recorder))) as watch:
             arrived = replace(await self._navigate(cdp, recorder, request, bare), told_us=_now_us())
         events = recorder.close()
         if recorder.cut_short and not recorder.crashed:

@@ -24,6 +24,7 @@ from workers.browser.faults import ENDED, BrowserError, CanaryError
 from workers.browser.launch import Launch, switches
 from workers.browser.loopback_page import LoopbackPage
 from workers.browser.netlog_tail import NetlogTail
+from workers.browser.process_tree import ProcessTree
 from workers.browser.pulse import is_lost
 from workers.browser.settings import BrowserSettings
 from workers.browser.steps import Carried, StepError, carry_out
@@ -76,6 +77,7 @@ class Session:
         self._hole: BlackHole | None = None
         self._spent: BrowserContext | None = None
         self._pid: int | None = None
+        self._tree: ProcessTree | None = None
         self._runs = 0
 
     @classmethod
@@ -236,6 +238,7 @@ class Session:
         self._pid = next((int(process["id"]) for process in processes if process["type"] == "browser"), None)
         await cdp.detach()
         if self._pid is not None:
+            self._tree = ProcessTree(self._pid)
             self._workspace.adopt_profile(self._pid)
 
     async def _load(self, request: RunRequest, carried: Carried | None, tell: Tell) -> Load:
@@ -268,7 +271,7 @@ class Session:
         browser, _ = self.parts
         context = await browser.new_context(**context_options(request, browser.version))
         try:
-            return await carry_out(context, request, self.tail, self._settings)
+            return await carry_out(context, request, self.tail, self._settings, tree=self._tree)
         except StepError:
             if await is_lost(browser):
                 raise BrowserError(ENDED) from None
@@ -277,7 +280,7 @@ class Session:
             await self._end(context)
 
     def _page(self, context: BrowserContext, tell: Tell) -> PageLoad:
-        return PageLoad(context, self.tail, self._settings, tell, pid=self._pid)
+        return PageLoad(context, self.tail, self._settings, tell, tree=self._tree)
 
     async def _end(self, context: BrowserContext) -> bool:
         try:

@@ -19,8 +19,8 @@ class BrowserSettings:
     without work and replaced after `recycle_after` runs or `recycle_netlog_bytes` of log. A page is fully loaded when
     nothing happened on the network for `quiet_s` after its load event; one that never rests is left `settle_s` after
     it; one is given up whose bodies, or all that the log says of it, are larger than `max_page_bytes`, and so are steps
-    by their log. A browser proves with a page of ours that it is cold when it starts and then every `canary_every`
-    runs.
+    by their log; what makes the browser hold `max_memory_bytes` more is ended. A browser proves with a page of ours
+    that it is cold when it starts and then every `canary_every` runs.
     """
 
     size: int = 1
@@ -37,4 +37,6 @@ class BrowserSettings:
     quiet_s: float = 2.0
     settle_s: float = 10.0
     max_page_bytes: int = 256 * MIB
+    # Four hundred pictures of four megapixels each, all in sight, take 0.6 GB.
+    max_memory_bytes: int = 2048 * MIB
     quic: bool = False

@@ -16,12 +16,16 @@ from playwright.async_api import BrowserContext, CDPSession, Error, FrameLocator
 from playwright.async_api import TimeoutError as LateError
 
 from workers.browser.context import introduce
+from workers.browser.faults import BrowserError
 from workers.browser.last_sight import last_sight
+from workers.browser.memory import MemoryBound
 from workers.browser.netlog_tail import MAX_RUN_BYTES, NetlogTail
 from workers.browser.own_headers import OwnHeaders, own_headers
+from workers.browser.process_tree import ProcessTree
 from workers.browser.settings import BrowserSettings
 from workers.browser.tabs import Tabs
 from workers.measurement.captures_page import PageCapture
+from workers.measurement.compute.page.outcome import RAN_OUT
 from workers.measurement.compute.page.page import compute_page
 from workers.measurement.compute.texts import plain
 from workers.measurement.messages import RunRequest
@@ -53,7 +57,7 @@ class _StrangerError(Exception):
 
 
 class _OutgrewError(Exception):
-    """More was logged than is read: whom the steps asked is not known."""
+    """More was taken than is given, so that whom the steps asked is not known; the text says of what."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +69,14 @@ class Carried:
 
 
 async def carry_out(
-    context: BrowserContext, request: RunRequest, tail: NetlogTail, settings: BrowserSettings
+    context: BrowserContext,
+    request: RunRequest,
+    tail: NetlogTail,
+    settings: BrowserSettings,
+    *,
+    tree: ProcessTree | None,
 ) -> Carried:
-    """Every step of a request. Raises StepError; playwright's Error when the browser is lost."""
+    """Every step of a request. Raises StepError; BrowserError, or playwright's Error, when the browser is lost."""
     tail.skip()
     page = await context.new_page()
     cdp = await context.new_cdp_session(page)
@@ -76,29 +85,35 @@ async def carry_out(
         await OwnHeaders(cdp, headers).start(request.url, settings.extra_ports)
     await cdp.send("Page.enable")
     limit_bytes = min(settings.max_page_bytes, MAX_RUN_BYTES)
+    memory = MemoryBound(tree, settings.max_memory_bytes)
     try:
-        await _bounded(_walk(page, request.page.steps, Tabs(cdp)), tail, limit_bytes)
+        async with memory:
+            await _bounded(_walk(page, request.page.steps, Tabs(cdp)), tail, limit_bytes, memory)
         state = await context.storage_state(indexed_db=True)
         if len(json.dumps(state)) > _MAX_STATE_BYTES:
             raise StepError(f"the steps leave more than {_MAX_STATE_BYTES // 2**20} MB in the browser's storage")
-    except _OutgrewError:
-        words = f"the browser's log of all that the steps ask for is larger than {limit_bytes // 2**20} MB"
-        raise StepError(words) from None
+    except _OutgrewError as error:
+        raise StepError(str(error)) from None
     except StepError as error:
+        if memory.ran_out:
+            raise BrowserError(RAN_OUT) from None
         secrets = [step.text for step in request.page.steps if isinstance(step, TypeText) and step.secret]
         picture = await last_sight(cdp, secrets, frames=len(page.frames))
         raise StepError(str(error), picture=picture, addresses=await _addresses(cdp, tail)) from None
     return Carried(state=state, addresses=await _addresses(cdp, tail))
 
 
-async def _bounded(walk: Coroutine[Any, Any, None], tail: NetlogTail, limit_bytes: int) -> None:
-    """The log lies in memory, and pages can fill it faster than steps end."""
+async def _bounded(walk: Coroutine[Any, Any, None], tail: NetlogTail, limit_bytes: int, memory: MemoryBound) -> None:
+    """The log lies in memory, and pages can fill it, and all other memory, faster than steps end."""
     walking = asyncio.ensure_future(walk)
     try:
         while not walking.done():
             await asyncio.wait({walking}, timeout=_LOOK_S)
             if tail.unread_bytes > limit_bytes:
-                raise _OutgrewError
+                words = f"the browser's log of all that the steps ask for is larger than {limit_bytes // 2**20} MB"
+                raise _OutgrewError(words)
+            if memory.outgrown:
+                raise _OutgrewError(f"a page took more than {memory.limit_bytes // 2**20} MB of memory")
         await walking
     finally:
         walking.cancel()

@@ -9,6 +9,7 @@ from playwright.async_api import CDPSession
 from workers.browser.console import Console
 from workers.browser.film import Film
 from workers.browser.meter import Meter
+from workers.browser.process_tree import ProcessTree
 from workers.browser.processes import ProcessClock
 from workers.measurement.captures_sight import ScreenFrame, SightCapture
 
@@ -16,13 +17,13 @@ from workers.measurement.captures_sight import ScreenFrame, SightCapture
 class Watch:
     """One page's, as a context: from before its navigation to the end of its load; then `sight` gives what was seen.
 
-    `pid` is the browser's, None when not known; `gone` is called if the page goes in between. Raises playwright's Error
-    at the beginning when the page is gone; the end never raises, and waits for less than a second.
+    `tree` are the browser's processes, None when not known; `gone` is called if the page goes in between. Raises
+    playwright's Error at the beginning when the page is gone; the end never raises, and waits for less than a second.
     """
 
-    def __init__(self, cdp: CDPSession, pid: int | None, gone: Callable[[], None]) -> None:
+    def __init__(self, cdp: CDPSession, tree: ProcessTree | None, gone: Callable[[], None]) -> None:
         self._film = Film(cdp, time.time)
-        self._meter = Meter(cdp, None if pid is None else ProcessClock(pid), gone)
+        self._meter = Meter(cdp, None if tree is None else ProcessClock(tree), gone)
         self._console = Console(cdp)
         self._frames: tuple[ScreenFrame, ...] = ()
 

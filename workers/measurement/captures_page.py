@@ -74,8 +74,9 @@ class PageCapture:
     `told_us` is until when DevTools has told all that the page asked for; None, as in older captures, for all of it.
     `main_frame` is the id of the top frame. `net_error` is Chrome's name (ERR_…) for a navigation that came to nothing.
     `load_seen` and `went_quiet` tell how far it came (what browsers read no further, without a load event, has loaded
-    when they stop), `responsive` that its main thread was free in the end; `overran`
-    that the time allowed was used up, `outgrew` that the page brought more than is allowed. `secret_headers` names
+    when they stop), `responsive` that its main thread was free in the end; `overran` that the time allowed was used up,
+    `outgrew` that the page brought more than is allowed. `memory_limit_bytes` is what a page was ended for taking more
+    than, `machine_ran_out` that the kernel killed a process for want of memory meanwhile. `secret_headers` names
     request headers whose values must not be kept (lower case). `pieces` are those of the last document of the top
     frame; `blocking` are addresses that a link asked for and that held the paint up, as the page told after its load.
     """
@@ -90,6 +91,8 @@ class PageCapture:
     net_error: str | None = None
     is_download: bool = False
     crashed: bool = False
+    memory_limit_bytes: int | None = None
+    machine_ran_out: bool = False
     load_seen: bool = False
     went_quiet: bool = False
     responsive: bool = True

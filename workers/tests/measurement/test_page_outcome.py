@@ -9,7 +9,7 @@ from workers.measurement.captures_page import PageCapture
 from workers.measurement.compute.page.outcome import KINDS, document_of, judge_page
 from workers.measurement.compute.page.page import compute_page
 from workers.measurement.compute.page.waiting import Waiting
-from workers.measurement.failure import Blame, FailureKind, Stage
+from workers.measurement.failure import Blame, Failure, FailureKind, Stage
 from workers.measurement.messages import Failed, Kind, Measured, RunRequest
 from workers.measurement.page_options import PageOptions, Protocol
 from workers.tests.builders import build_request
@@ -26,10 +26,14 @@ def outcome_of(capture: PageCapture, **changes: Any) -> Measured | Failed:
     return judge_page(page_request(**changes), capture, compute_page(capture), lambda _: True)
 
 
-def kind_of(capture: PageCapture, **changes: Any) -> FailureKind:
+def failure_of(capture: PageCapture, **changes: Any) -> Failure:
     outcome = outcome_of(capture, **changes)
     assert isinstance(outcome, Failed)
-    return outcome.failure.kind
+    return outcome.failure
+
+
+def kind_of(capture: PageCapture, **changes: Any) -> FailureKind:
+    return failure_of(capture, **changes).kind
 
 
 GOOD = store.load("six-connections")
@@ -176,6 +180,18 @@ def test_chromes_page_in_place_of_an_empty_error_is_judged_by_its_status() -> No
 
 def test_a_crash_is_told_before_what_it_caused() -> None:
     assert kind_of(replace(GOOD, crashed=True, net_error="ERR_ABORTED", load_seen=False)) is FailureKind.PAGE_CRASHED
+
+
+def test_a_page_that_took_too_much_memory_is_told_so() -> None:
+    reason = failure_of(replace(GOOD, crashed=True, memory_limit_bytes=2048 * 2**20))
+    assert (reason.kind, reason.blame) == (FailureKind.PAGE_CRASHED, Blame.TARGET)
+    assert "more than 2048 MB of memory" in reason.detail
+
+
+def test_a_page_is_not_blamed_for_a_crash_on_a_machine_that_ran_out_of_memory() -> None:
+    reason = failure_of(replace(GOOD, crashed=True, machine_ran_out=True))
+    assert (reason.kind, reason.blame) == (FailureKind.BROWSER_FAILED, Blame.MONITOR)
+    assert isinstance(outcome_of(replace(GOOD, machine_ran_out=True)), Measured)
 
 
 def test_a_download_is_no_page() -> None:

@@ -100,6 +100,7 @@ _NO_WEB = "ERR_UNSAFE_REDIRECT"
 _GIVEN_UP = "ERR_ABORTED"
 _BY_CERTIFICATE = {FailureKind.CERTIFICATE_EXPIRED, FailureKind.CERTIFICATE_UNTRUSTED}
 _MAX_NAME_CHARS = 100
+RAN_OUT = "the machine ran out of memory in the middle of the run"
 
 
 def judge_page(request: RunRequest, capture: PageCapture, page: Page, may_measure: Judge) -> Measured | Failed:
@@ -148,7 +149,7 @@ def _unheard(request: RunRequest, capture: PageCapture, page: Page) -> Failure |
 def _broken(request: RunRequest, capture: PageCapture, page: Page) -> Failure | None:
     measured = page.measurement
     if capture.crashed:
-        return failure(FailureKind.PAGE_CRASHED)
+        return _crashed(capture)
     if capture.is_download:
         return failure(FailureKind.PAGE_IS_DOWNLOAD, measured_type(measured))
     if capture.outgrew:
@@ -161,6 +162,15 @@ def _broken(request: RunRequest, capture: PageCapture, page: Page) -> Failure | 
         # Some interstitials go on asking for as long as one waits.
         return _challenged(measured) or _unanswered(page) or failure(FailureKind.PAGE_TIMEOUT, _unfinished(measured))
     return None
+
+
+def _crashed(capture: PageCapture) -> Failure:
+    if capture.memory_limit_bytes is not None:
+        words = f"it was ended because it took more than {capture.memory_limit_bytes // 2**20} MB of memory"
+        return failure(FailureKind.PAGE_CRASHED, words)
+    if capture.machine_ran_out:
+        return failure(FailureKind.BROWSER_FAILED, RAN_OUT)
+    return failure(FailureKind.PAGE_CRASHED)
 
 
 def _unanswered(page: Page) -> Failure | None:
