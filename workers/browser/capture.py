@@ -115,8 +115,15 @@ class PageLoad:
 
     async def _load_bounded(self, page: Page, recorder: Recorder, request: RunRequest) -> Loaded:
         """Also what is asked of the page after its load keeps within its memory."""
-        async with MemoryBound(self._tree, self._settings.max_memory_bytes) as memory:
-            loaded = await self._load(page, recorder, request)
+        try:
+            async with MemoryBound(self._tree, self._settings.max_memory_bytes) as memory:
+                loaded = await self._load(page, recorder, request)
+        except (BrowserError, Error):
+            # A browser may end with its page, as while it takes a picture.
+            if not memory.outgrown:
+                raise
+            bare = PageCapture(url=request.url, main_frame=recorder.main_frame, events=recorder.close())
+            loaded = Loaded(capture=bare, screenshot=None, sound=False)
         if memory.outgrown:
             ended = replace(loaded.capture, crashed=True, memory_limit_bytes=memory.limit_bytes)
             return replace(loaded, capture=ended, sound=False)
@@ -131,6 +138,9 @@ class PageLoad:
         bare = PageCapture(url=request.url, main_frame=main_frame, events=(), started_at=datetime.now(UTC))
         async with Watch(cdp, self._tree, lambda: self._do_aside(self._look_for_browser(recorder))) as watch:
             arrived = replace(await self._navigate(cdp, recorder, request, bare), told_us=_now_us())
+        if arrived.outgrew:
+            # It would go on to fill the browser while it is looked at.
+            await self._patiently(cdp.send("Page.stopLoading"))
         events = recorder.close()
         if recorder.cut_short and not recorder.crashed:
             self._warnings.append(_CUT_SHORT)

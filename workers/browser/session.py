@@ -252,7 +252,7 @@ class Session:
             for page in context.pages:
                 await page.close()
             load = replace(load, repeat=await self._page(context, tell).run(request))
-        if not browser.is_connected() or (not load.sound and await is_lost(browser)):
+        if not load.outgrew_memory and (not browser.is_connected() or (not load.sound and await is_lost(browser))):
             raise BrowserError(ENDED)
         return load
 

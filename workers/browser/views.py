@@ -21,6 +21,12 @@ class Load:
         """Whether the browser may be given another run."""
         return self.first.sound and (self.repeat is None or self.repeat.sound)
 
+    @property
+    def outgrew_memory(self) -> bool:
+        """Whether its page was ended for that, and the browser may have ended with it."""
+        views = (self.first,) if self.repeat is None else (self.first, self.repeat)
+        return any(view.capture.memory_limit_bytes is not None for view in views)
+
 
 def may_repeat(first: Loaded) -> bool:
     """Whether there is anything that a second view could find warm."""

@@ -11,11 +11,13 @@ import pytest
 import trustme
 
 from workers.browser.pool import BrowserPool
+from workers.browser.settings import MIB
 from workers.measurement.connection import Header
 from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.messages import Failed, PageMeasurement, ProgressStage
 from workers.tests.browser import processes
 from workers.tests.browser.conftest import Load, browser_settings, cut_off, failed, measured, page_request
+from workers.tests.browser.memory import watched
 from workers.tests.browser.sites import Answer, Site, certificate, serving
 from workers.tests.ports import closed_port
 from workers.tests.servers import Peer, Script, Server, finish, response
@@ -134,9 +136,11 @@ def test_a_page_larger_than_the_limit_is_given_up(ca_file: Path, site: Site) -> 
             yield b"<!-- " + b"x" * 100_000 + b" -->"
 
     site.answers["/flood"] = Answer(body=flood)
-    with BrowserPool(browser_settings(ca_file, max_page_bytes=5_000_000)) as pool:
+    with BrowserPool(browser_settings(ca_file, max_page_bytes=5_000_000)) as pool, watched() as peak:
         outcome = failed(pool.load(page_request(site.url("/flood"))))
         assert outcome.failure.kind is FailureKind.RESPONSE_TOO_LARGE
+    # Nothing more of it comes while a picture is taken.
+    assert peak.grown_bytes < 1500 * MIB
 
 
 def test_a_page_whose_headers_are_larger_than_the_limit_is_given_up_too(ca_file: Path, site: Site) -> None:
