@@ -83,6 +83,7 @@ class FindingId(StrEnum):
     PAGE_CLIENT_RENDERED = "page.client_rendered"
     PAGE_LCP_LATE = "page.lcp_late"
     PAGE_LCP_HELD = "page.lcp_held"
+    PAGE_LCP_BEHIND = "page.lcp_behind"
     PAGE_FONT_LATE = "page.font_late"
     PAGE_TEXT_HIDDEN = "page.text_hidden"
     PAGE_PRECONNECT_MISSING = "page.preconnect_missing"

@@ -84,6 +84,19 @@ ENTRIES: Mapping[FindingId, Entry] = {
         ),
         counts=Counts.NEW_VISIT,
     ),
+    FindingId.PAGE_LCP_BEHIND: Entry(
+        title="The largest picture comes among others",
+        explanation=(
+            "The document names other pictures ahead of the one that makes the largest paint, and the browser asked "
+            "for that as one of the least urgent, since it takes only the first five large ones for more. All of them "
+            "shared the line, and how much of that a repair saves depends on the order in which the server sends."
+        ),
+        advice=(
+            "Give the picture fetchpriority=high: browsers then ask for it ahead of the others. Give those that the "
+            "first screen does not show loading=lazy."
+        ),
+        counts=Counts.NEW_VISIT,
+    ),
     FindingId.PAGE_FONT_LATE: Entry(
         title="The font of the largest text is found late",
         explanation=(

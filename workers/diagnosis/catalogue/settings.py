@@ -312,6 +312,9 @@ SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
         html='<link rel="preload" as="script" href="/app.js?v=7">  (beside <script src="/app.js?v=7">)\n'
         '<link rel="prefetch" href="/checkout.js">  (what a later page needs)'
     ),
+    FindingId.PAGE_LCP_BEHIND: _settings(
+        html='<img src="/hero.webp" fetchpriority="high">\n<img src="/below.webp" loading="lazy">'
+    ),
     FindingId.PAGE_LCP_HELD: _settings(html='<script src="/app.js" defer></script>'),
     FindingId.PAGE_UNCOMPRESSED: _settings(
         nginx="gzip on; gzip_vary on; gzip_proxied any;\n" + "\n    ".join(("gzip_types", *_TEXTS)) + ";",

@@ -9,6 +9,7 @@ from workers.diagnosis.asking import OnFault, all_said, log_fault
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.order import findings_in_order, open_questions
 from workers.diagnosis.page import (
+    behind,
     imports,
     largest,
     made,
@@ -39,6 +40,7 @@ RULES: tuple[Callable[[PageCase], Verdicts], ...] = (
     parser.held,
     largest.preconnect,
     text.hidden,
+    behind.others,
     returning.uncached,
 )
 
