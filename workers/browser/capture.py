@@ -48,6 +48,8 @@ _CUT_SHORT = (
 )
 # An answer that took longer had to wait for a task; what that did is painted, and its frame sent, within so long.
 _TASK_S, _PAINT_S = 0.05, 0.25
+# Of two clocks beside each other; not all of them are disturbed.
+_READINGS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,9 +137,11 @@ class PageLoad:
         for name in EVENTS:
             hear(cdp, name, functools.partial(recorder.take, name))
         await asyncio.sleep(_SETTLING_S)
+        clock_us = _wall_beside_us()
         bare = PageCapture(url=request.url, main_frame=main_frame, events=(), started_at=datetime.now(UTC))
         async with Watch(cdp, self._tree, lambda: self._do_aside(self._look_for_browser(recorder))) as watch:
             arrived = replace(await self._navigate(cdp, recorder, request, bare), told_us=_now_us())
+        arrived = replace(arrived, clock_step_us=_wall_beside_us() - clock_us)
         if arrived.outgrew:
             # It would go on to fill the browser while it is looked at.
             await self._patiently(cdp.send("Page.stopLoading"))
@@ -351,6 +355,11 @@ async def _has_text(ask: Ask, frame: str, text: str) -> bool:
 def _now_us() -> int:
     """On Chrome's own clock."""
     return time.monotonic_ns() // 1000
+
+
+def _wall_beside_us() -> int:
+    """By how much the wall clock is before Chrome's own. Who is kept waiting between two readings tells less."""
+    return max(time.time_ns() // 1000 - _now_us() for _ in range(_READINGS))
 
 
 def _javascript_string(text: str) -> str:

@@ -33,7 +33,7 @@ def see(
     """
     if sight is None:
         return page, None
-    zero = zero_of(capture.events)
+    zero = zero_of(capture.events, capture.clock_step_us)
     frames = _decoded(sight.frames)
     progress = progress_of([(wall_s, image.histogram()) for wall_s, image in frames], zero)
     seen = with_sight(page, sight, progress, zero=zero, until_us=capture.told_us, secrets=_secrets(request))

@@ -76,8 +76,9 @@ class PageCapture:
     `load_seen` and `went_quiet` tell how far it came (what browsers read no further, without a load event, has loaded
     when they stop), `responsive` that its main thread was free in the end; `overran` that the time allowed was used up,
     `outgrew` that the page brought more than is allowed. `memory_limit_bytes` is what a page was ended for taking more
-    than, `machine_ran_out` that the kernel killed a process for want of memory meanwhile. `secret_headers` names
-    request headers whose values must not be kept (lower case). `pieces` are those of the last document of the top
+    than, `machine_ran_out` that the kernel killed a process for want of memory meanwhile. `clock_step_us` is by how
+    much the wall clock was set on meanwhile, or back (below zero), as far as its readings are exact. `secret_headers`
+    names request headers whose values must not be kept (lower case). `pieces` are those of the last document of the top
     frame; `blocking` are addresses that a link asked for and that held the paint up, as the page told after its load.
     """
 
@@ -98,6 +99,7 @@ class PageCapture:
     responsive: bool = True
     overran: bool = False
     outgrew: bool = False
+    clock_step_us: int = 0
     events_dropped: bool = False
     text_found: bool | None = None
     title: str | None = None

@@ -315,6 +315,20 @@ def test_a_page_says_when_it_began_by_the_wall_clock() -> None:
     assert began(1e300) is None
 
 
+def test_paints_are_not_told_of_a_load_in_which_the_machines_clock_was_set() -> None:
+    """A clock that was set on by two seconds before the document came made two seconds of its first paint."""
+    wall_s = 1_795_000_000.0
+    told = DevToolsEvent("Runtime.bindingCalled", {"payload": json.dumps(["fcp", wall_s * 1000 + 2000, {"at": 50.0}])})
+    events = (sent("1", "https://a.test/", 10.0, wallTime=wall_s), told)
+    capture = PageCapture(url="https://a.test/", main_frame="f", events=events, clock_step_us=2_000_000)
+    page = compute_page(capture).measurement
+    assert page.vitals.fcp_us is None
+    assert any("clock was set by 2.0 s" in warning for warning in page.warnings)
+    late = compute_page(replace(capture, clock_step_us=1_000)).measurement
+    assert late.vitals.fcp_us == 2_050_000
+    assert not any("clock was set" in warning for warning in late.warnings)
+
+
 def test_paints_of_a_second_document_are_not_moved_by_a_clock_that_was_read_late() -> None:
     wall_s, second_ms = 1_795_000_000.0, 1_795_000_000_500.0
     readings = ((10.0, wall_s + 0.2), (10.1, wall_s + 0.1), (10.5, wall_s + 0.5), (10.6, wall_s + 0.6))

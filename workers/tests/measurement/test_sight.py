@@ -61,6 +61,9 @@ def test_a_clock_that_was_set_in_the_middle_is_not_steady() -> None:
     assert not known(zero_of(late(0, 0, 0, 1, 1, 1))).steady
     assert not known(zero_of(late(0, 0, 0, -1, -1, -1))).steady
     assert not known(zero_of(late(0, 1))).steady
+    # Where a page asks for nothing behind it, only who looked at the clock itself knows.
+    assert not known(zero_of(late(0), step_us=-1_000_000)).steady
+    assert known(zero_of(late(0), step_us=1_000)).steady
 
 
 @given(st.lists(st.floats(0, 0.5), max_size=20), st.integers(0, 2), st.integers(0, 2))

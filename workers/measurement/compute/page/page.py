@@ -24,7 +24,7 @@ from workers.measurement.compute.page.connections import Connections, Network, c
 from workers.measurement.compute.page.join import join
 from workers.measurement.compute.page.rows import row
 from workers.measurement.compute.page.settle import settle
-from workers.measurement.compute.page.sight import zero_of
+from workers.measurement.compute.page.sight import was_set, zero_of
 from workers.measurement.compute.page.stock import pictures_of, texts_of
 from workers.measurement.compute.page.untold import Told, with_untold
 from workers.measurement.compute.page.waiting import Waiting, ended_at, waiting_of
@@ -232,7 +232,9 @@ def _vitals(capture: PageCapture, events: PageEvents, exchanges: Sequence[Exchan
     if capture.net_error not in (None, EMPTY_ERROR_PAGE):
         # What loads in place of a page that did not come is the browser's word for that.
         return Vitals()
-    return vitals_of(parse_reports(events.reports), _milestones(capture, events, exchanges, zero_us))
+    # Scripts tell their documents' beginnings by the wall clock, and DevTools the run's.
+    reports = () if was_set(capture.clock_step_us) else parse_reports(events.reports)
+    return vitals_of(reports, _milestones(capture, events, exchanges, zero_us))
 
 
 def _milestones(capture: PageCapture, events: PageEvents, exchanges: Sequence[Exchange], zero_us: int) -> Milestones:
@@ -298,4 +300,9 @@ def _warnings(capture: PageCapture, log: NetworkLog, waterfall: Waterfall) -> tu
         warnings.append(f"{strangers} requests were not found in the network log: their phases are DevTools'.")
     if not capture.responsive:
         warnings.append("The main thread was busy to the end and did not answer: how long it blocked is not known.")
+    if was_set(capture.clock_step_us):
+        seconds = capture.clock_step_us / 1e6
+        warnings.append(
+            f"The machine's clock was set by {seconds:.1f} s during the load: when it showed something is not known."
+        )
     return tuple(warnings)

@@ -19,7 +19,7 @@ from workers.measurement.page_view import MAX_FRAMES
 from workers.measurement.redaction import REDACTED
 from workers.measurement.vitals import UserTiming, Vitals
 
-# Two frames of a screen: a wall clock that was set in the middle of a load would put the film in a wrong place.
+# Two frames of a screen: a wall clock that was set in the middle of a load would put film and paints in a wrong place.
 _MAX_DRIFT_S = 0.034
 # The main thread is asked twice a second or more often; who hears too much hears its answers late.
 _SILENCE_S = 1.0
@@ -44,8 +44,13 @@ class Zero:
             return None
 
 
-def zero_of(events: Sequence[DevToolsEvent]) -> Zero | None:
-    """From the requests; None without any.
+def was_set(step_us: int) -> bool:
+    """Whether a wall clock that moved so far beside the monotonic one was set, and not only read late."""
+    return abs(step_us) > _MAX_DRIFT_S * 1e6
+
+
+def zero_of(events: Sequence[DevToolsEvent], step_us: int = 0) -> Zero | None:
+    """From the requests; None without any. `step_us` is what the agent saw of its clock.
 
     Chrome reads one clock after the other, and on a busy machine some pairs of readings lie tens of milliseconds apart,
     always in the same direction. Of the first and of the last few the closest pair counts: a clock that was set in
@@ -64,7 +69,8 @@ def zero_of(events: Sequence[DevToolsEvent]) -> Zero | None:
     few = min(_ENOUGH, max(1, len(offsets) // 2))
     early_s, late_s = min(offsets[:few]), min(offsets[-few:])
     monotonic_s, _ = told[0]
-    return Zero(monotonic_s=monotonic_s, wall_s=monotonic_s + early_s, steady=abs(late_s - early_s) <= _MAX_DRIFT_S)
+    steady = abs(late_s - early_s) <= _MAX_DRIFT_S and not was_set(step_us)
+    return Zero(monotonic_s=monotonic_s, wall_s=monotonic_s + early_s, steady=steady)
 
 
 def progress_of(histograms: Sequence[tuple[float, Sequence[int]]], zero: Zero | None) -> VisualProgress:
