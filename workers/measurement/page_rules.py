@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable
-from ipaddress import ip_address
+from ipaddress import IPv6Address, ip_address
 
 from workers.measurement.page_options import (
     MAX_COOKIES,
@@ -50,12 +50,14 @@ def parse_screen(text: str) -> Device:
 
 
 def parse_host(text: str) -> str:
-    """A host name in the DNS's own letters. Raises PageOptionError.
+    """A host name in the DNS's own letters, or an IP address, of IPv6 without the brackets of URLs: what it gives it
+    also takes. Raises PageOptionError.
 
     Of a whole URL its scheme would pass for a host that nobody asks for, and nothing would be blocked or mapped.
     """
-    name = text.strip()
-    if _NO_NAME.search(name) or (":" in name and not name.startswith("[")):
+    written = text.strip()
+    name = f"[{written}]" if _is_ipv6(written) else written
+    if _NO_NAME.search(name) or (":" in name and not (name.startswith("[") and name.endswith("]"))):
         raise PageOptionError(
             f"{name[:60]!r} is no host name: write it without scheme, port and path, such as cdn.example.net."
         )
@@ -63,6 +65,14 @@ def parse_host(text: str) -> str:
         return parse_target(f"https://{name}/").host
     except TargetError as error:
         raise PageOptionError(str(error)) from error
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        IPv6Address(text)
+    except ValueError:
+        return False
+    return True
 
 
 def parse_mapping(text: str) -> HostMapping:

@@ -259,8 +259,9 @@ def test_a_document_in_a_black_hole_is_a_timeout(ca_file: Path, site: Site) -> N
 def test_what_is_asked_of_a_host_that_is_left_out_fails_at_once_and_is_looked_up_nowhere(
     ca_file: Path, site: Site
 ) -> None:
-    hosts = ("left.example", "third.localhost", "127.0.0.1")
-    scripts = "".join(f"<script src={site.url('/s.js', host=host)}></script>" for host in hosts)
+    hosts = ("left.example", "third.localhost", "127.0.0.1", "::1")
+    named = [f"[{host}]" if ":" in host else host for host in hosts]
+    scripts = "".join(f"<script src={site.url('/s.js', host=host)}></script>" for host in named)
     url = site.page("/", f"{scripts}<script src=/s.js></script><h1>there</h1>")
     with BrowserPool(browser_settings(ca_file)) as pool:
         run = pool.load(page_request(url, page=PageOptions(without=hosts)))

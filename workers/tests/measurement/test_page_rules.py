@@ -89,11 +89,24 @@ def test_a_host_that_is_left_out_is_neither_mapped_nor_blocked() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["https://a.example", "a.example/x", "a.example:8443", "a.example?", "me@a.example", "#a"]
+    "text", ["https://a.example", "a.example/x", "a.example:443", "a.example?", "me@a.example", "#a", "[::1]:443"]
 )
 def test_a_host_is_a_name_alone_so_that_none_is_blocked_in_vain(text: str) -> None:
     with pytest.raises(PageOptionError, match="is no host name: write it without scheme, port and path"):
         parse_host(text)
+
+
+@pytest.mark.parametrize("text", ["[2001:DB8:0::1]", "2001:db8::1"])
+def test_an_ipv6_address_is_a_host_with_and_without_brackets(text: str) -> None:
+    assert parse_host(text) == "2001:db8::1"
+    mapping = parse_mapping(f"{text}=192.0.2.1")
+    for options in ({"without": (parse_host(text),)}, {"black_holes": (parse_host(text),)}, {"host_map": (mapping,)}):
+        assert page_faults(replace(PLAIN, **options)) == {}
+
+
+def test_an_ipv6_address_of_one_network_interface_is_no_host() -> None:
+    with pytest.raises(PageOptionError, match="must not name a network interface"):
+        parse_host("fe80::1%eth0")
 
 
 def test_names_are_read_in_the_letters_of_the_dns() -> None:
