@@ -35,13 +35,14 @@ class PairView:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentView:
     """An experiment with its loads. `cost` is there once it has a verdict: nothing is told before, since who stops
-    where it looks best sees what is not there. `complete` counts the pairs that would be compared.
+    where it looks best sees what is not there. `complete` counts the pairs that would be compared. Both are None where
+    there is a verdict and its loads are kept no more.
     """
 
     experiment: Experiment
     runs: tuple[ExperimentRun, ...]
     cost: Cost | None
-    complete: int
+    complete: int | None
 
     @property
     def pairs(self) -> list[PairView]:
@@ -67,11 +68,14 @@ def experiment_view(organisation: Organisation, public_id: UUID) -> ExperimentVi
     if experiment is None:
         return None
     runs = tuple(experiment.runs.order_by("pk"))
+    is_done = experiment.status == ExperimentStatus.DONE
+    # Without a load there would have been no verdict.
+    is_forgotten = is_done and not runs
     return ExperimentView(
         experiment=experiment,
         runs=runs,
-        cost=cost_in(runs, experiment.hosts) if experiment.status == ExperimentStatus.DONE else None,
-        complete=len(complete(pairs_of(runs, experiment.hosts))),
+        cost=cost_in(runs, experiment.hosts) if is_done and not is_forgotten else None,
+        complete=None if is_forgotten else len(complete(pairs_of(runs, experiment.hosts))),
     )
 
 

@@ -116,8 +116,10 @@ def headline_of(view: ExperimentView) -> Headline:
 def _told(view: ExperimentView) -> tuple[str, str]:
     experiment = view.experiment
     if view.cost is not None:
-        whom = f" {some_of(experiment.hosts)}" if view.cost.verdict in _NAMING else ""
-        return f"{_TITLES[view.cost.verdict]}{whom}", view.cost.sentence
+        return _title_of(view.cost.verdict, experiment), view.cost.sentence
+    if experiment.verdict:
+        title = _title_of(Verdict(experiment.verdict), experiment)
+        return title, f"{experiment.sentence} The loads that it rests on are kept no more."
     if experiment.is_open:
         made = f"{view.complete} of {experiment.pairs} pairs of loads are there."
         return (
@@ -129,6 +131,10 @@ def _told(view: ExperimentView) -> tuple[str, str]:
         if experiment.status == ExperimentStatus.CANCELLED
         else ("It could not be measured", "")
     )
+
+
+def _title_of(verdict: Verdict, experiment: Experiment) -> str:
+    return f"{_TITLES[verdict]} {some_of(experiment.hosts)}" if verdict in _NAMING else _TITLES[verdict]
 
 
 def metric_rows(cost: Cost) -> list[MetricRow]:

@@ -86,11 +86,12 @@ class Experiment(ExperimentLine):
     """`metrics` are named as those of `firstbyte without`, such as `lcp_ms`, and null where no pair has one.
 
     `complete_pairs` are those that are compared so far; `left_out` counts the others of a verdict by their reason.
-    `gone_hosts` were asked with the hosts and never without them.
+    `gone_hosts` were asked with the hosts and never without them. Loads are kept as long as runs, and what is made of
+    them too: then `complete_pairs` is null and the others are empty, while the verdict stays.
     """
 
     url: str
-    complete_pairs: int
+    complete_pairs: int | None
     metrics: dict[str, ExperimentMetric | None]
     left_out: dict[str, int]
     estimates: list[ExperimentEstimate]

@@ -71,6 +71,15 @@ def test_the_verdict_stands_over_the_figures_and_the_pairs(browser: Client, worl
     assert "data-mount" not in html.split("<main")[1].split("data-refresh")[1]
 
 
+def test_a_verdict_stays_when_its_loads_are_kept_no_more(browser: Client, world: World) -> None:
+    experiment = world.play(world.start(), sooner)
+    ExperimentRun.objects.all().delete()
+    html = page_of(browser, experiment)
+    assert f"The page is quicker without {HOST}" in html
+    assert f"{experiment.sentence} The loads that it rests on are kept no more." in html
+    assert not [words for words in ("Pairs of loads", "With and without") if words in html]
+
+
 def test_nothing_that_loads_say_is_told_before_there_is_a_verdict(browser: Client, world: World) -> None:
     experiment = world.start()
     for _ in range(7):

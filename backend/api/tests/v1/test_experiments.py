@@ -8,7 +8,7 @@ from pytest_django import DjangoAssertNumQueries
 from backend.accounts.permissions import Role, Scope
 from backend.api.tests.v1.calling import Program, make_token, problem_of
 from backend.cast import Member
-from backend.experiments.models import Experiment
+from backend.experiments.models import Experiment, ExperimentRun
 from backend.experiments.tests.world import FAILS, HOST, World, loaded, make_world, sooner
 from workers.diagnosis.without.samples import Side
 
@@ -46,6 +46,14 @@ def test_a_program_asks_and_learns_the_verdict_with_its_figures(program: Program
     assert told["metrics"]["tbt_ms"] is None
     assert [(load["pair"], load["side"]) for load in told["loads"][:2]] == [(0, "with"), (0, "without")]
     assert all(load["run"] and load["state"] == "loaded" for load in told["loads"])
+
+
+def test_a_verdict_whose_loads_are_kept_no_more_tells_no_figures(program: Program, world: World) -> None:
+    begun = begin(program)
+    world.play(Experiment.objects.get(), sooner)
+    ExperimentRun.objects.all().delete()
+    told = program.get(f"experiments/{begun['id']}").json()
+    assert (told["verdict"], told["complete_pairs"], told["metrics"], told["loads"]) == ("sooner", None, {}, [])
 
 
 def test_what_is_left_out_says_why(program: Program, world: World) -> None:
