@@ -14,6 +14,7 @@ from collections.abc import Callable, Set
 from dataclasses import replace
 from ipaddress import ip_address
 
+from workers.browser.faults import BrowserError
 from workers.measurement.addresses import Network, may_measure
 from workers.measurement.compute.page.outcome import SILENCE_US
 from workers.measurement.failure import Failure, FailureKind, failure
@@ -29,14 +30,20 @@ _MAX_NAMES = 1000
 
 
 def resolve(host: str, port: int) -> tuple[str, ...] | None:
-    """Every address of a host by the system's resolver, of which there may be none; None when it was not told."""
+    """Every address of a host by the system's resolver, of which there may be none; None when it was not told.
+
+    Raises BrowserError when this machine could not ask.
+    """
     if host == "localhost" or host.endswith(".localhost"):
         # Chrome does not ask anybody for these (RFC 6761, 6.3), and not every resolver knows them.
         return ("127.0.0.1", "::1")
     try:
         answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError) as error:
+    except (socket.gaierror, UnicodeError) as error:
         return None if isinstance(error, socket.gaierror) and error.errno == socket.EAI_AGAIN else ()
+    except OSError as error:
+        # What the resolver says is a gaierror; this is the system's word, as of too many open files.
+        raise BrowserError(f"names cannot be looked up: {error.strerror}") from error
     return tuple(dict.fromkeys(str(answer[4][0]) for answer in answers))
 
 

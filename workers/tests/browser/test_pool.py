@@ -1,5 +1,6 @@
 """The life of browsers: warm, cold inside, closed when idle, replaced when old, and gone without a trace."""
 
+import errno
 import gc
 import os
 import socket
@@ -284,6 +285,19 @@ def test_without_a_sandbox_too_name_servers_that_are_silent_did_not_answer(took_
     refusal = Guard(only_private=True, resolve=ask, clock=lambda: now_s).refusal("https://intranet.example/")
     assert refusal is not None
     assert refusal.kind is kind
+
+
+def test_a_machine_that_lacks_what_asking_for_a_name_takes_is_no_name_without_an_address(
+    monkeypatch: pytest.MonkeyPatch, ca_file: Path
+) -> None:
+    def ask(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(socket, "getaddrinfo", ask)
+    with BrowserPool(browser_settings(ca_file), guard=Guard(only_private=True)) as pool:
+        reason = failed(pool.load(page_request("https://intranet.example/"))).failure
+    assert (reason.kind, reason.blame) == (FailureKind.BROWSER_FAILED, Blame.MONITOR)
+    assert "Too many open files" in reason.detail
 
 
 def test_a_name_that_was_not_told_once_is_asked_for_again() -> None:
