@@ -100,7 +100,7 @@ def oversized(case: PageCase) -> Verdicts:
     yield told(
         FindingId.PAGE_IMAGE_OVERSIZED,
         [row for row, _ in large],
-        largest_us or paint_us or None,
+        max(largest_us, paint_us) or None,
         evidence=facts(
             files=tuple(
                 f"{named(row)}, {one.width}x{one.height}, shown {one.width * one.shown_ppm // 1_000_000} wide"
@@ -108,7 +108,7 @@ def oversized(case: PageCase) -> Verdicts:
             ),
             image_bytes=sum(row.transferred_bytes or 0 for row, _ in large),
             saved_bytes=sum(wasted.values()),
-            lcp_ms=in_ms(case.page.vitals.lcp_us) if largest_us else None,
+            lcp_ms=in_ms(case.page.vitals.lcp_us) if largest_us > paint_us else None,
         ),
     )
 

@@ -79,3 +79,15 @@ def test_a_picture_that_is_too_large_may_hold_up_a_paint_that_is_not_its_own() -
     assert found is not None
     assert found.saving_us == pytest.approx(760_000, rel=0.2)
     assert "lcp_ms" not in {fact.name for fact in found.evidence}
+
+
+def test_a_largest_picture_that_gains_little_hides_nothing_of_what_another_one_costs_the_first_paint() -> None:
+    """Of 760 ms that the first paint gained 20 were told: those of the largest one, which was too large as well."""
+    page = sent_in_turns(lcp_us=1_412_000, lcp_url=f"https://{MAIN}/small.png")
+    small = picture(4, 350, 1_400, first_ms=1_380, path="small.png", transferred_bytes=30_000)
+    shown = (*page.pictures, ShownPicture(request=4, width=800, height=500, shown_ppm=200_000))
+    rows = (*page.waterfall.requests, small)
+    found = told(replace(page, waterfall=replace(page.waterfall, requests=rows), pictures=shown), OVERSIZED)
+    assert found is not None
+    assert found.saving_us == pytest.approx(760_000, rel=0.2)
+    assert "lcp_ms" not in {fact.name for fact in found.evidence}
