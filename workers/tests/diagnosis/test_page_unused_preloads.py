@@ -65,6 +65,24 @@ def test_nothing_is_told_of_what_may_have_been_used_or_is_anothers_or_small(chan
     assert told(page(**changes), UNUSED) is None
 
 
+def test_ten_kilobytes_are_worth_a_word() -> None:
+    assert told(page(hint=hinted(transferred_bytes=10_000)), UNUSED) is not None
+
+
+def test_what_came_sooner_than_in_a_round_trip_waited_for_nothing() -> None:
+    """As of a server that began to send before it was asked, or a round trip that was measured on a worse moment."""
+    sheet = style(3, 310, 345, first_ms=320, transferred_bytes=200)
+    assert saving_ms(page(sheet, picture(4, 310, 340, first_ms=321), hint=hinted(first_ms=318), fcp_ms=360)) is None
+
+
+def test_while_something_else_came_too_it_was_not_held_up_for_certain() -> None:
+    """Of 268 ms in which it was due another file came for 198: what is left is less than what the order decides."""
+    other = picture(5, 310, 598, first_ms=400, transferred_bytes=2_000)
+    sheet = style(3, 310, 602, first_ms=600, transferred_bytes=200)
+    measured = page(sheet, picture(4, 310, 840, first_ms=601), other, hint=hinted(first_ms=390), fcp_ms=620)
+    assert saving_ms(measured) is None
+
+
 def test_what_a_header_had_come_is_the_owners_too() -> None:
     assert told(page(hint=hinted(initiator_url=None)), UNUSED) is not None
 
