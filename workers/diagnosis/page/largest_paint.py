@@ -127,9 +127,12 @@ class LargestPaint:
         return replace(self, left_us=self.left_us + first_us).gain_us(sooner_us)
 
     def claim_behind(self, first_us: int, sooner_us: int) -> int:
-        """The same, and nobody gains it again."""
+        """The same, and nobody gains it again, nor what the first paint gains."""
+        left_us = self.left_us
         self.left_us += first_us
-        return self.claim(sooner_us)
+        gained = self.claim(sooner_us)
+        self.left_us = min(left_us, self.left_us)
+        return gained
 
 
 def largest_row(page: PageMeasurement) -> Request | None:

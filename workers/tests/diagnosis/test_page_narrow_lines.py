@@ -91,3 +91,14 @@ def test_a_largest_picture_that_gains_little_hides_nothing_of_what_another_one_c
     assert found is not None
     assert found.saving_us == pytest.approx(760_000, rel=0.2)
     assert "lcp_ms" not in {fact.name for fact in found.evidence}
+
+
+def test_what_the_first_paint_gained_by_smaller_pictures_no_hint_for_the_largest_one_gains_again() -> None:
+    """The largest paint came with the first one: it comes sooner by what that does, which is told of the pictures."""
+    page = sent_in_turns(lcp_us=1_308_000, lcp_url=f"https://{MAIN}/small.png")
+    small = picture(4, 1_000, 1_290, first_ms=1_270, path="small.png", transferred_bytes=30_000)
+    shown = (*page.pictures, ShownPicture(request=4, width=800, height=500, shown_ppm=200_000))
+    rows = (*page.waterfall.requests, small)
+    page = replace(page, waterfall=replace(page.waterfall, requests=rows), pictures=shown)
+    assert told(page, OVERSIZED) is not None
+    assert told(page, FindingId.PAGE_LCP_LATE) is None
