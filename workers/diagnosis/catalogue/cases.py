@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from workers.diagnosis.catalogue.entry import Setting
-from workers.diagnosis.catalogue.settings import BUFFERED, COMPRESSION, SETTINGS
+from workers.diagnosis.catalogue.settings import COMPRESSION, SETTINGS
 from workers.measurement.finding import FactValue, Finding, FindingId, Severity
 from workers.measurement.tls_records import TLS13
 
@@ -79,5 +79,4 @@ _CASES: Mapping[FindingId, _Case] = {
     FindingId.TLS_CHAIN_LARGE: _Case(_is_ecdsa),
     FindingId.TLS_CHAIN_EXCEEDS_IW: _Case(_is_ecdsa, COMPRESSION),
     FindingId.TLS_OCSP: _Case(_staples),
-    FindingId.TLS_RECORD_TINY: _Case(_is_there, BUFFERED),
 }

@@ -164,16 +164,15 @@ ENTRIES: Mapping[FindingId, Entry] = {
         counts=Counts.NEW_VISIT,
     ),
     FindingId.TLS_RECORD_TINY: Entry(
-        title="Records are tiny",
+        title="All records are tiny",
         explanation=(
-            "A new connection's window counts packets, and where each small record takes one, little of the answer "
-            "comes at once and its end a round trip later. In a large body such records cost a few per cent more "
-            "bytes and processor time, and those of a few bytes many times what they carry."
+            "Even in the middle of a large body every TLS record fills no more than a packet. That costs a few per "
+            "cent more bytes and processor time, and gains nothing once the connection is fast; records of a few bytes "
+            "cost many times what they carry."
         ),
         advice=(
-            "Use records of 4 KB, or records that begin small and grow. Where the application flushes line by line, "
-            "let it write in pieces of some kilobytes, the head of a page alone at once."
+            "Use records of 4 KB, or records that begin small and grow. Where they are of a few bytes, let the "
+            "application write in larger pieces."
         ),
-        counts=Counts.NEW_VISIT,
     ),
 }

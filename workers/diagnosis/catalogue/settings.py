@@ -73,11 +73,6 @@ _RENEWAL = _settings(
 COMPRESSION = _settings(
     nginx="ssl_certificate_compression on;  (1.29.1, OpenSSL 3.2; for Chrome one built with brotli, unlike Debian's)"
 )
-# What an application flushes is collected; in records of more it would be read a round trip later.
-BUFFERED = _settings(
-    nginx="proxy_buffering on; fastcgi_buffering on; ssl_buffer_size 4k;  "
-    "(without X-Accel-Buffering: no of the application)"
-)
 SETTINGS: Mapping[FindingId, tuple[Setting, ...]] = {
     FindingId.DNS_CNAME_CHAIN: _settings(cloudflare="DNS setting flatten_all_cnames: true  (on paid plans)"),
     FindingId.IPV6_BROKEN_OR_SLOW: _settings(

@@ -38,9 +38,6 @@ def record_sizing(judged: Judged) -> Told:
     overflow = judged.found.get(FindingId.TLS_RECORD_OVERFLOW)
     if overflow is not None:
         return no(_over_http2_words(overflow) or _record_words(judged) or "too large for the first window")
-    tiny = judged.found.get(FindingId.TLS_RECORD_TINY)
-    if tiny is not None and tiny.saving_us:
-        return no("small ones fill the first window")
     trials = [trial for trial in judged.case.evidence.of(*_FIRST) if _application_lengths(trial)]
     if not trials:
         return unknown(judged, "no records seen")

@@ -9,7 +9,6 @@ from workers.diagnosis.case import Case, Rule, Verdicts, lost_packets, rtt_of
 from workers.diagnosis.probe.flights import RECORD_HEADER_BYTES, Turn, mss_of, tickets_before
 from workers.diagnosis.probe.gaps import USUAL_WINDOW
 from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES
-from workers.diagnosis.probe.small_packets import Wasted, wasted_round_trips
 from workers.diagnosis.probe.tls_visits import over_http2, page_over_http2
 from workers.diagnosis.probe.weighing import ASKED, Sure, fact, ms_of, visits, weigh
 from workers.diagnosis.probe.windows import SMALL_BELOW, first_answer, is_paced, known_window, unfilled_by_tickets
@@ -82,33 +81,8 @@ def _is_free_over_http2(case: Case) -> bool:
 
 
 def record_tiny(case: Case) -> Verdicts:
-    """tls.record_tiny: small records fill the first window with little, or all that is large, or becomes it by headers
-    and seals, comes in nothing else."""
-    wasted = wasted_round_trips(case)
-    if wasted is not None:
-        yield _wasting(wasted)
-    else:
-        yield from _nothing_but_tiny(case)
-
-
-def _wasting(sure: Sure[Wasted]) -> Finding:
-    first = sure.seen[0]
-    return Finding(
-        id=FindingId.TLS_RECORD_TINY,
-        # The beginning of the page comes in time, its end does not.
-        severity=Severity.MEDIUM,
-        confidence=sure.confidence,
-        saving_us=round(median(one.saving_us for one in sure.seen)),
-        evidence=sure.facts(
-            fact("first_flight_packets", first.packets),
-            fact("first_flight_bytes", first.flight_bytes),
-            *([fact("alpn", "h2")] if all(map(over_http2, sure.trials)) else []),
-        ),
-    )
-
-
-def _nothing_but_tiny(case: Case) -> Verdicts:
-    """Some servers let records grow late, in answers that follow over the same connection."""
+    """tls.record_tiny: what is large, or becomes it by headers and seals, comes in nothing but small records. Some
+    servers let them grow late, in answers that follow over the same connection."""
     sent = (one for trial in case.evidence.trials for one in trial.records if one.application)
     if any(one.length_bytes >= TINY_RECORD_BYTES for one in sent):
         return

@@ -129,7 +129,7 @@ def window_of(trial: TrialEvidence) -> Window | None:
         return Window(segments=turn.size_bytes / ruler.mss, at_least=True)
     tickets = tickets_before(trial, exchange)
     before_us = turn.start_us - min([turn.start_us, *(one.at_us for one in _tickets(trial, exchange))])
-    extra = (ticket_segments(trial, exchange) + _DEFERRED_SEGMENTS) if _fills_too(tickets, before_us, ruler) else 0
+    extra = (_ticket_segments(trial, exchange) + _DEFERRED_SEGMENTS) if _fills_too(tickets, before_us, ruler) else 0
     answer_bytes = gaps[0].flight_bytes - (0 if before_us else tickets)
     unfilled = _unfilled_segments(trial, exchange, answer_bytes, ruler)
     window = Window(segments=answer_bytes / ruler.mss + extra + unfilled)
@@ -306,7 +306,7 @@ def with_tickets_whole(trial: TrialEvidence, exchange: Exchange, turn: Turn) -> 
     the window."""
     if behind_tickets_us(trial, exchange, turn) is None:
         return turn.size_bytes
-    return turn.size_bytes - tickets_before(trial, exchange) + ticket_segments(trial, exchange) * mss_of(trial)
+    return turn.size_bytes - tickets_before(trial, exchange) + _ticket_segments(trial, exchange) * mss_of(trial)
 
 
 def behind_tickets_us(trial: TrialEvidence, exchange: Exchange, turn: Turn) -> int | None:
@@ -332,14 +332,14 @@ def unfilled_by_tickets(trial: TrialEvidence, exchange: Exchange) -> int:
     tickets, before_us = tickets_before(trial, exchange), (exchange.first_application_us or 0) - min(came_us)
     if not _fills_too(tickets, before_us, ruler_of(trial)):
         return 0
-    return ticket_segments(trial, exchange) * mss_of(trial) - tickets
+    return _ticket_segments(trial, exchange) * mss_of(trial) - tickets
 
 
 def _tickets(trial: TrialEvidence, exchange: Exchange) -> list[TlsRecord]:
     return records_before(trial, exchange.sent_us or 0, exchange.first_application_us or 0)
 
 
-def ticket_segments(trial: TrialEvidence, exchange: Exchange) -> int:
+def _ticket_segments(trial: TrialEvidence, exchange: Exchange) -> int:
     """The server's tickets of TLS 1.3 leave as segments of their own, and so do settings of HTTP/2."""
     together: dict[int, int] = {}
     for one in _tickets(trial, exchange):

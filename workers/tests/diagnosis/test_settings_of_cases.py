@@ -68,11 +68,6 @@ def test_a_chain_of_ecdsa_already_can_still_be_compressed() -> None:
     assert [one.server for one in settings_of(ecdsa)] == ["nginx"]
 
 
-def test_records_of_an_application_that_flushes_line_by_line_are_collected_and_kept_small() -> None:
-    (nginx,) = settings_of(found(FindingId.TLS_RECORD_TINY, first_flight_packets=10))
-    assert nginx.setting.startswith("proxy_buffering on; fastcgi_buffering on; ssl_buffer_size 4k;")
-
-
 def test_what_speaks_no_tls_1_3_cannot_compress_its_certificates() -> None:
     old = [found(FindingId.TLS_CHAIN_EXCEEDS_IW, key_type=key_type, version="TLSv1.2") for key_type in ("RSA", "EC")]
     new = found(FindingId.TLS_CHAIN_EXCEEDS_IW, key_type="EC", version="TLSv1.3")
