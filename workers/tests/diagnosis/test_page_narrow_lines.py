@@ -81,13 +81,18 @@ def test_a_picture_that_is_too_large_may_hold_up_a_paint_that_is_not_its_own() -
     assert "lcp_ms" not in {fact.name for fact in found.evidence}
 
 
-def test_a_largest_picture_that_gains_little_hides_nothing_of_what_another_one_costs_the_first_paint() -> None:
-    """Of 760 ms that the first paint gained 20 were told: those of the largest one, which was too large as well."""
-    page = sent_in_turns(lcp_us=1_412_000, lcp_url=f"https://{MAIN}/small.png")
-    small = picture(4, 350, 1_400, first_ms=1_380, path="small.png", transferred_bytes=30_000)
+def with_a_small_one(lcp_ms: int, begun_ms: int, first_ms: int, end_ms: int) -> PageMeasurement:
+    """The same beside a smaller picture that is too large as well, and makes the largest paint."""
+    page = sent_in_turns(lcp_us=lcp_ms * 1_000, lcp_url=f"https://{MAIN}/small.png")
+    small = picture(4, begun_ms, end_ms, first_ms=first_ms, path="small.png", transferred_bytes=30_000)
     shown = (*page.pictures, ShownPicture(request=4, width=800, height=500, shown_ppm=200_000))
     rows = (*page.waterfall.requests, small)
-    found = told(replace(page, waterfall=replace(page.waterfall, requests=rows), pictures=shown), OVERSIZED)
+    return replace(page, waterfall=replace(page.waterfall, requests=rows), pictures=shown)
+
+
+def test_a_largest_picture_that_gains_little_hides_nothing_of_what_another_one_costs_the_first_paint() -> None:
+    """Of 760 ms that the first paint gained 20 were told: those of the largest one, which was too large as well."""
+    found = told(with_a_small_one(1_412, 350, 1_380, 1_400), OVERSIZED)
     assert found is not None
     assert found.saving_us == pytest.approx(760_000, rel=0.2)
     assert "lcp_ms" not in {fact.name for fact in found.evidence}
@@ -95,10 +100,6 @@ def test_a_largest_picture_that_gains_little_hides_nothing_of_what_another_one_c
 
 def test_what_the_first_paint_gained_by_smaller_pictures_no_hint_for_the_largest_one_gains_again() -> None:
     """The largest paint came with the first one: it comes sooner by what that does, which is told of the pictures."""
-    page = sent_in_turns(lcp_us=1_308_000, lcp_url=f"https://{MAIN}/small.png")
-    small = picture(4, 1_000, 1_290, first_ms=1_270, path="small.png", transferred_bytes=30_000)
-    shown = (*page.pictures, ShownPicture(request=4, width=800, height=500, shown_ppm=200_000))
-    rows = (*page.waterfall.requests, small)
-    page = replace(page, waterfall=replace(page.waterfall, requests=rows), pictures=shown)
+    page = with_a_small_one(1_308, 1_000, 1_270, 1_290)
     assert told(page, OVERSIZED) is not None
     assert told(page, FindingId.PAGE_LCP_LATE) is None

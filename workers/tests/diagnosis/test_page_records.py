@@ -140,13 +140,13 @@ def test_of_an_answer_over_http1_a_part_had_come_when_its_connection_stood_still
 
 
 def test_records_that_came_unread_make_a_line_no_quicker_for_one_connection() -> None:
-    """60 kB seemed to come in 157 ms, of which 240 passed before: HTTP/2 was told to gain 55 ms, and gained none."""
+    """60 kB seemed to come in 157 ms, of which 240 passed before: HTTP/2 was told to gain 55 ms, and gained none. Where
+    nothing had come since an answer was due it may be its server that was late."""
     rows = over_six(FROM_HAPROXY)
     sooner = {one.number: one.timing.start_us - 634_000 for one in rows}
-    gained = [
-        sooner_over_one_us(rows, sooner, 150_000, paused)[9] for paused in (pauses_of(BEFORE_RECORDS), pauses_of({}))
-    ]
-    assert gained[0] < 40_000 < 50_000 < gained[1]
+    seen = [pauses_of(stood) for stood in (BEFORE_RECORDS, {}, {1: (600, 959)})]
+    gained = [sooner_over_one_us(rows, sooner, 150_000, paused)[9] for paused in seen]
+    assert gained[0] < 40_000 < 50_000 < min(gained[1:])
 
 
 def test_a_window_that_stood_still_before_and_not_since_is_as_large_as_the_line() -> None:
