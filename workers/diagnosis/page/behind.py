@@ -8,7 +8,7 @@ from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page.case import HIGH_US, PageCase, told
 from workers.diagnosis.page.largest import MIN_LATE_US
 from workers.diagnosis.page.largest_paint import LargestPaint
-from workers.diagnosis.page.needless_bytes import fewer_sooner_us
+from workers.diagnosis.page.needless_bytes import FewerBytes
 from workers.diagnosis.page.rendering import FILES_NAMED, named
 from workers.diagnosis.page.sooner import lateness_us
 from workers.measurement.finding import FindingId, Severity
@@ -27,7 +27,7 @@ def others(case: PageCase) -> Verdicts:
         return
     ahead = _ahead(case, largest.row)
     fewer = {row.number: row.transferred_bytes or 0 for row in ahead}
-    if not ahead or largest.gain_us(fewer_sooner_us(case, largest.row, fewer)) < HIGH_US:
+    if not ahead or largest.gain_us(FewerBytes(case=case, fewer=fewer).sooner_us(largest.row)) < HIGH_US:
         return
     found = told(
         FindingId.PAGE_LCP_BEHIND,

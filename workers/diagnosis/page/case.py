@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from workers.diagnosis.page.burst import Burst
 from workers.diagnosis.page.hosts import opening_us, ready_us, trip_us, waited_us
 from workers.diagnosis.page.largest_paint import LargestPaint
+from workers.diagnosis.page.layout import Layout
 from workers.diagnosis.page.paths import PaintPath, shows_nothing
 from workers.diagnosis.page.pauses import idle_pauses
 from workers.diagnosis.page.preloads import unused_addresses
@@ -73,7 +75,7 @@ class PageCase:
         return found
 
     @cached_property
-    def _pauses(self) -> dict[int, tuple[Pause, ...]]:
+    def _pauses(self) -> dict[int | None, tuple[Pause, ...]]:
         return idle_pauses(self.page.waterfall)
 
     @cached_property
@@ -83,7 +85,48 @@ class PageCase:
 
     def pauses_of(self, row: Request) -> tuple[Pause, ...]:
         """When nothing came over its connection, nor over another one."""
-        return self._pauses.get(row.connection or 0, ())
+        return self._pauses.get(row.connection, ())
+
+    @cached_property
+    def _layouts(self) -> dict[tuple[str, int], Layout]:
+        """By host and round trip."""
+        keys = {(host_of(row.url), self.trip_us(row)) for row in self.page.waterfall.requests}
+        return {
+            (host, trip): Layout(rows=self.rows_by_host[host], trip_us=trip, paused=self.paused, idle=self._pauses)
+            for host, trip in keys
+        }
+
+    def burst_of(self, row: Request) -> Burst | None:
+        """What came of its host while it did, and while that did; None where it brought nothing."""
+        return self._layouts[host_of(row.url), self.trip_us(row)].burst_of(row)
+
+    @cached_property
+    def _together(self) -> dict[tuple[int | None, str], list[Request]]:
+        found: dict[tuple[int | None, str], list[Request]] = {}
+        for row in self.rows:
+            found.setdefault(_way_of(row), []).append(row)
+        return found
+
+    def together_with(self, row: Request) -> Sequence[Request]:
+        """What came over its connection, with itself where it came; where it names none, what came of its host."""
+        return self._together.get(_way_of(row), ())
+
+    def are_together(self, one: Request, other: Request) -> bool:
+        return _way_of(one) == _way_of(other)
+
+    @cached_property
+    def _carried_rates(self) -> dict[int | None, float]:
+        found: dict[int | None, float] = {}
+        for (number, _), rows in self._together.items():
+            if (pauses := self.paused.get(number)) is not None:
+                layout = Layout(rows=rows, trip_us=self.trip_us(rows[0]), paused={number: pauses})
+                found[number] = layout.carried_rate(pauses)
+        return found
+
+    def carried_rate(self, row: Request) -> float:
+        """The most bytes in a microsecond that its connection was seen to bring between its pauses of what came
+        together; 0 where too little came to tell, or nobody looked."""
+        return self._carried_rates.get(row.connection, 0.0)
 
     @cached_property
     def paint(self) -> PaintPath:
@@ -183,11 +226,6 @@ class PageCase:
                 found[row.connection] = min(wait_us, found.get(row.connection, wait_us))
         return found
 
-    def are_together(self, one: Request, other: Request) -> bool:
-        """Whether two rows came over one connection; of rows that name none, whether they came of one host."""
-        is_named = one.connection is not None
-        return one.connection == other.connection and (is_named or host_of(one.url) == host_of(other.url))
-
     def is_third_party(self, row: Request) -> bool:
         """Whether it is certainly somebody else's: a name at a CDN may be the owner's."""
         host = host_of(row.url)
@@ -226,6 +264,10 @@ def _over_only(row: Request, opened: Sequence[Connection]) -> Request:
 
 def _with(main: str, own: IsOwn) -> IsOwn:
     return lambda host: host == main or own(host)
+
+
+def _way_of(row: Request) -> tuple[int | None, str]:
+    return row.connection, host_of(row.url) if row.connection is None else ""
 
 
 def is_answered(row: Request) -> bool:

@@ -68,13 +68,10 @@ def _over_window(case: PageCase, row: Request, pauses: Sequence[Pause], fewer: M
     since_us, until_us = pauses[0].span.start_us, pauses[-1].span.end_us
     beside = [
         one
-        for one in case.rows
+        for one in case.together_with(row)
         if one is row
         or (
-            case.are_together(one, row)
-            and one.protocol not in ONE_AT_A_TIME
-            and one.timing.start_us < until_us
-            and (one.timing.end_us or 0) > since_us
+            one.protocol not in ONE_AT_A_TIME and one.timing.start_us < until_us and (one.timing.end_us or 0) > since_us
         )
     ]
     came = sum(one.transferred_bytes or 0 for one in beside)

@@ -1,13 +1,15 @@
 """Rules on bytes that need not have come: texts that were not compressed, pictures larger than they are shown."""
 
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 
 from workers.diagnosis.case import Verdicts
 from workers.diagnosis.facts import facts, in_ms
+from workers.diagnosis.page.burst import Burst, Lighter
 from workers.diagnosis.page.case import MEDIUM_US, PageCase, header, told
 from workers.diagnosis.page.first_flight import PIECES_BYTES, begins_sooner_us, sooner_in_fewer_flights_us
-from workers.diagnosis.page.line import RECORD_BYTES, load_of, sooner_by_fewer_us
+from workers.diagnosis.page.loads import RECORD_BYTES, load_of
 from workers.diagnosis.page.pauses import flow_rate
 from workers.diagnosis.page.queue import Queues
 from workers.diagnosis.page.rendering import FILES_NAMED, named
@@ -16,7 +18,6 @@ from workers.diagnosis.units import size
 from workers.measurement.finding import FindingId
 from workers.measurement.page_view import PlainText, ShownPicture
 from workers.measurement.waterfall import Request
-from workers.measurement.web_address import host_of
 
 # Below this nobody gains anything by compressing (one packet), nor by telling of it (all together).
 MIN_TEXT_BYTES = 2_000
@@ -153,14 +154,14 @@ def _flow_rate(case: PageCase, row: Request) -> float:
     own, pauses = load_of(row), case.pauses_of(row)
     if own is None or not pauses:
         return 0.0
-    loads = (load for one in case.rows if case.are_together(one, row) and (load := load_of(one)))
+    loads = (load for one in case.together_with(row) if (load := load_of(one)))
     came = sum(load.bytes_in(own.span) for load in loads)
     return flow_rate(came, own.span, pauses) * own.size_bytes / came
 
 
 def _best_rate(case: PageCase, row: Request) -> float:
     """Bytes in a microsecond of the quickest large answer over the row's connection."""
-    loads = (load for one in case.rows if case.are_together(one, row) and (load := load_of(one)))
+    loads = (load for one in case.together_with(row) if (load := load_of(one)))
     rates = [
         (load.size_bytes - RECORD_BYTES) / load.span.duration_us for load in loads if load.size_bytes > _MIN_RATE_BYTES
     ]
@@ -173,22 +174,35 @@ def _gzip_gain(text: PlainText | None) -> int | None:
 
 def _paint_sooner(case: PageCase, fewer: Mapping[int, int], begins_us: int = 0) -> dict[int, int]:
     """By how much sooner each file that the first paint waits for comes, by number, where so many bytes fewer come."""
-    queues, own_us = Queues(case.rows), cache(lambda row: fewer_sooner_us(case, row, fewer, begins_us))
+    queues, own_us = Queues(case.rows), cache(FewerBytes(case=case, fewer=fewer, begins_us=begins_us).sooner_us)
     return {row.number: queues.sooner_us(row, own_us) for row in case.rows if case.paint.waits_for(row)}
 
 
-def fewer_sooner_us(case: PageCase, row: Request, fewer: Mapping[int, int], begins_us: int = 0) -> int:
-    """For its own bytes that do not come, or for those of all that came of its host meanwhile; of the document what is
-    beyond its beginning. What a document that stood still, as its server had no more of it, brought before that comes
-    no later for its bytes."""
-    beside = case.rows_by_host[host_of(row.url)]
-    by_all_us = sooner_by_fewer_us(row, beside, fewer, case.trip_us(row), case.pauses_of(row), case.paused)
-    by_own_us = download_gain_us(case, row, fewer.get(row.number, 0))
-    gained_us = max(by_own_us, by_all_us, sooner_in_fewer_flights_us(case, row, fewer, PIECES_BYTES))
-    if row.number != case.page.document:
-        return gained_us
-    gained_us, came_on_us = max(0, gained_us - begins_us), case.page.came_on_us
-    return gained_us if came_on_us is None else min(gained_us, max(0, (row.timing.end_us or 0) - came_on_us))
+@dataclass(frozen=True, kw_only=True)
+class FewerBytes:
+    """So many bytes fewer of each, by number, of a page whose document is read by `begins_us` sooner for that."""
+
+    case: PageCase
+    fewer: Mapping[int, int]
+    begins_us: int = 0
+
+    def sooner_us(self, row: Request) -> int:
+        """For its own bytes that do not come, or for those of all that came of its host meanwhile; of the document what
+        is beyond its beginning. What a document that stood still, as its server had no more of it, brought before that
+        comes no later for its bytes."""
+        burst = self.case.burst_of(row)
+        by_all_us = 0 if burst is None else self._lighter(burst).sooner_us(row)
+        by_own_us = download_gain_us(self.case, row, self.fewer.get(row.number, 0))
+        gained_us = max(by_own_us, by_all_us, sooner_in_fewer_flights_us(self.case, row, self.fewer, PIECES_BYTES))
+        page = self.case.page
+        if row.number != page.document:
+            return gained_us
+        gained_us, came_on_us = max(0, gained_us - self.begins_us), page.came_on_us
+        return gained_us if came_on_us is None else min(gained_us, max(0, (row.timing.end_us or 0) - came_on_us))
+
+    @cached_property
+    def _lighter(self) -> Callable[[Burst], Lighter]:
+        return cache(partial(Lighter, self.fewer))
 
 
 def picture_sooner_us(case: PageCase, row: Request, fewer_bytes: int) -> int:

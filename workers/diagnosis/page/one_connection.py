@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from workers.diagnosis.page.hosts import ONE_AT_A_TIME
-from workers.diagnosis.page.line import Load, begun, busy_rate, ends_us, load_of, stopped_us
+from workers.diagnosis.page.layout import stopped_us
+from workers.diagnosis.page.line import busy_rate, ends_us
+from workers.diagnosis.page.loads import Load, begun, load_of
 from workers.diagnosis.probe.flights import USUAL_MSS_BYTES
 from workers.diagnosis.probe.gaps import USUAL_WINDOW
 from workers.measurement.connection import Pause

@@ -17,11 +17,11 @@ _IDLE = 0.5
 _MOST = 0.75
 
 
-def idle_pauses(waterfall: Waterfall) -> dict[int, tuple[Pause, ...]]:
+def idle_pauses(waterfall: Waterfall) -> dict[int | None, tuple[Pause, ...]]:
     """By the number of each connection its pauses in which nothing came over another one either; none where nobody
     looked."""
     coming = [(one.connection, one.timing.download) for one in waterfall.requests if one.timing.download]
-    found: dict[int, tuple[Pause, ...]] = {}
+    found: dict[int | None, tuple[Pause, ...]] = {}
     for connection in waterfall.connections:
         if connection.pauses:
             others = merged(download for number, download in coming if number != connection.number)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from workers.diagnosis.page.case import PageCase
 from workers.diagnosis.page.hosts import ONE_AT_A_TIME
-from workers.diagnosis.page.line import RECORD_BYTES, Load, begun, carried_rate, load_of
+from workers.diagnosis.page.loads import RECORD_BYTES, Load, begun, load_of
 from workers.diagnosis.page.spans import covered_us, overlaps, within
 from workers.diagnosis.probe.flights import USUAL_MSS_BYTES
 from workers.diagnosis.probe.slow_start import FIRST_FLIGHT_BYTES, further_flights
@@ -36,10 +36,7 @@ def spare_us(case: PageCase, row: Request, asked: Request, sooner_us: int) -> in
 def _line_rate(case: PageCase, row: Request, own: Load) -> float:
     """Bytes in a microsecond of the line that a row came over; where nothing that came over its connection tells, as if
     it had come all the while since it was due."""
-    pauses = case.paused.get(row.connection)
-    beside = [one for one in case.rows if case.are_together(one, row)]
-    rate = 0.0 if pauses is None else carried_rate(beside, case.trip_us(row), pauses)
-    return rate or own.size_bytes / (own.span.duration_us + _late_us(case, row))
+    return case.carried_rate(row) or own.size_bytes / (own.span.duration_us + _late_us(case, row))
 
 
 def _on_its_way(case: PageCase, row: Request, own: Load, rate: float) -> Load:

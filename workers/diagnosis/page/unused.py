@@ -9,8 +9,8 @@ from workers.diagnosis.facts import facts, in_ms
 from workers.diagnosis.page.case import PageCase, told
 from workers.diagnosis.page.hosts import ONE_AT_A_TIME
 from workers.diagnosis.page.instants import CLOCKS_US
-from workers.diagnosis.page.line import carried_rate, load_of
-from workers.diagnosis.page.needless_bytes import fewer_sooner_us
+from workers.diagnosis.page.loads import load_of
+from workers.diagnosis.page.needless_bytes import FewerBytes
 from workers.diagnosis.page.rendering import FILES_NAMED, named
 from workers.diagnosis.page.spans import covered_us, overlaps, within
 from workers.diagnosis.units import size
@@ -81,7 +81,7 @@ def _sooner_us(case: PageCase, row: Request, *, is_certain: bool) -> int:
         return 0
     ahead = [one for one in beside if not is_certain or _is_ahead(one, row)]
     held_us = _held_us(case, row, beside)
-    fewer_us = fewer_sooner_us(case, row, {one.number: one.transferred_bytes or 0 for one in ahead})
+    fewer_us = FewerBytes(case=case, fewer={one.number: one.transferred_bytes or 0 for one in ahead}).sooner_us(row)
     # What is gained of its own bytes is told as if it began to come no sooner.
     sooner_us = max(held_us, fewer_us, min(held_us + fewer_us, _on_line_us(case, row, beside)))
     return round(sooner_us * _kept_share(case, row, beside)) if is_certain else sooner_us
@@ -106,9 +106,7 @@ def _kept_share(case: PageCase, row: Request, unused: Sequence[Request]) -> floa
 
 def _on_line_us(case: PageCase, row: Request, unused: Sequence[Request]) -> int:
     """How long the line took for what had come of those until a file was there; 0 where nobody knows its rate."""
-    pauses = case.paused.get(row.connection)
-    together = [one for one in case.rows if case.are_together(one, row)]
-    rate = 0.0 if pauses is None else carried_rate(together, case.trip_us(row), pauses)
+    rate = case.carried_rate(row)
     until = Span(start_us=0, end_us=row.timing.end_us or 0)
     came = sum(load.bytes_in(until) for one in unused if (load := load_of(one)))
     return round(came / rate) if rate else 0
@@ -133,7 +131,7 @@ def _held_us(case: PageCase, row: Request, unused: Sequence[Request]) -> int:
 def _others(case: PageCase, row: Request, unused: Sequence[Request]) -> list[Request]:
     """What else came over its connection."""
     numbers = {row.number, *(one.number for one in unused)}
-    return [one for one in case.rows if one.number not in numbers and case.are_together(one, row)]
+    return [one for one in case.together_with(row) if one.number not in numbers]
 
 
 def _coming(case: PageCase, row: Request, needed: Sequence[Span]) -> Span | None:

@@ -1,5 +1,6 @@
 """What is gained by asking sooner for a file that shares the line with others."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -7,12 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.diagnosis.page.line import sooner_by_fewer_us, sooner_us
+from workers.diagnosis.page import layout
+from workers.diagnosis.page.line import sooner_us
+from workers.diagnosis.page.loads import Load, load_of
 from workers.measurement.finding import FindingId
 from workers.measurement.page_view import PlainText
 from workers.measurement.timing import Timing
 from workers.measurement.waterfall import Request, ResourceType
 from workers.tests.builders import span
+from workers.tests.diagnosis.page_bursts import sooner_by_fewer_us
 from workers.tests.diagnosis.page_sketch import MAIN, open_questions, picture, row, sketch, style, told
 
 
@@ -174,3 +178,19 @@ def test_what_had_no_room_beside_it_let_it_wait_for_nothing() -> None:
     # Half of what the line carries is room for half of it.
     slower = [coming(2, 400, 500, 25_000), coming(3, 400, 500, 25_000), coming(4, 400, 1_350, 900_000)]
     assert 0 < sooner_by_fewer_us(slower[0], slower, {4: 450_000}, 10_000) <= 25_000
+
+
+def test_a_page_is_laid_out_once_for_all_that_its_paints_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixty style sheets that come together: else a page of many files would take as many times as long."""
+    sheets = [style(number, 310, 900 + number, first_ms=400, transferred_bytes=20_000) for number in range(2, 62)]
+    texts = tuple(PlainText(request=row.number, body_bytes=20_000, gzip_bytes=5_000) for row in sheets)
+    page = sketch(*(replace(row, body_bytes=20_000) for row in sheets), fcp_ms=970, texts=texts)
+    laid: Counter[int] = Counter()
+
+    def counted(row: Request) -> Load | None:
+        laid[row.number] += 1
+        return load_of(row)
+
+    monkeypatch.setattr(layout, "load_of", counted)
+    assert told(page, FindingId.PAGE_UNCOMPRESSED) is not None
+    assert {laid[row.number] for row in sheets} == {1}

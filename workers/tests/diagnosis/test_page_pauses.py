@@ -8,7 +8,6 @@ import pytest
 
 from workers.diagnosis.page.case import PageCase, case_of
 from workers.diagnosis.page.hosts import trip_us
-from workers.diagnosis.page.line import sooner_by_fewer_us
 from workers.diagnosis.page.pauses import flow_rate
 from workers.measurement.connection import Connection, Pause
 from workers.measurement.finding import FindingId
@@ -16,6 +15,7 @@ from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import PlainText, ShownPicture
 from workers.measurement.waterfall import ResourceType
 from workers.tests.builders import build_connection, pause, span
+from workers.tests.diagnosis.page_bursts import sooner_by_fewer_us
 from workers.tests.diagnosis.page_sketch import MAIN, picture, row, sketch, style, told
 from workers.tests.measurement.recorded import page_of
 

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 import pytest
 
-from workers.diagnosis.page.line import sooner_by_fewer_us
 from workers.diagnosis.page.one_connection import sooner_over_one_us
 from workers.measurement.connection import Pause
 from workers.measurement.waterfall import Request, ResourceType
 from workers.tests.builders import span
+from workers.tests.diagnosis.page_bursts import sooner_by_fewer_us
 from workers.tests.diagnosis.page_sketch import row
 
 TRIP_US = 80_000
