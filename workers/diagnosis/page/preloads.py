@@ -60,5 +60,5 @@ def _is_asked_ahead(page: PageMeasurement, row: Request, rendering_us: int) -> b
     if row.resource_type is not ResourceType.FONT or RowFlag.FRAME in row.flags:
         return False
     is_of_body = page.body_from is not None and row.initiator_at is not None and row.initiator_at > page.body_from
-    is_hinted = RowFlag.PRELOAD in row.flags and not is_of_body
-    return is_hinted or row.timing.start_us < rendering_us - CLOCKS_US
+    is_hinted = RowFlag.PRELOAD in row.flags
+    return not is_of_body if is_hinted else row.timing.start_us < rendering_us - CLOCKS_US

@@ -42,9 +42,12 @@ def test_nothing_is_held_up_so_late_into_a_load() -> None:
     assert saving_ms(font(2_000), sheet_ms=1_600, fcp_ms=1_620) == 1_600 - 400
 
 
+@pytest.mark.parametrize("asked_ms", [310, 698])
 @pytest.mark.parametrize("changes", [{"flags": (RowFlag.PRELOAD, RowFlag.FRAME)}, {"initiator_at": (1, 300)}])
-def test_what_a_frame_or_the_body_preloads_holds_nothing_up(changes: dict[str, Any]) -> None:
-    assert saving_ms(font(790, asked_ms=698, **changes)) == 400
+def test_what_a_frame_or_the_body_preloads_holds_nothing_up(changes: dict[str, Any], asked_ms: float) -> None:
+    """Also where it was asked for as soon as the document was read, while a style sheet was on its way: in the lab
+    100 ms were told of three such fonts, without which the page was painted no sooner."""
+    assert saving_ms(font(790, asked_ms=asked_ms, **changes)) == 400
 
 
 def test_a_font_that_a_text_needed_when_all_that_blocks_had_come_holds_nothing_up() -> None:
