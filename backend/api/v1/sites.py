@@ -11,6 +11,7 @@ from ninja import Router, Status
 from pydantic import Field, StringConstraints
 
 from backend.accounts.permissions import Permission, Scope
+from backend.alerts.actions import sites as alerts
 from backend.api.v1.access import ApiRequest, needs
 from backend.api.v1.paging import Cursor, Limit, page_of, position_of
 from backend.api.v1.problems import existing, invalid
@@ -109,7 +110,7 @@ def change_site(request: ApiRequest, site_id: UUID, change: SiteChange) -> Site:
 @router.delete("/sites/{uuid:site_id}", auth=WRITE, response={204: None})
 def delete_site(request: ApiRequest, site_id: UUID) -> HttpResponse:
     """Ends a site with all that was measured of it."""
-    actions.delete_site(actor=request.caller.actor, site=owned_site(request, site_id))
+    alerts.delete_site(actor=request.caller.actor, site=owned_site(request, site_id))
     return HttpResponse(status=204)
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from backend.accounts.permissions import Permission
+from backend.alerts.actions.sites import delete_site
 from backend.alerts.blind_agents import blindnesses
 from backend.alerts.queries.incidents import open_by_site
 from backend.fleet.models import Region
@@ -181,7 +182,7 @@ def delete(request: MemberRequest, site_id: UUID) -> HttpResponse:
             section="sites",
         )
         return ask(request, question)
-    actions.delete_site(actor=request.user, site=site)
+    delete_site(actor=request.user, site=site)
     messages.success(request, f"{site.name} is deleted.")
     return redirect("web:sites")
 
