@@ -14,6 +14,7 @@ from backend.alerts.models import Delivery, DeliveryState, Incident, Watch
 from backend.fleet.queries import OFFLINE_AFTER, Health, RegionState, all_regions
 from backend.runs.broker import BrokerError, memory
 from backend.runs.models import PendingRun, Run
+from backend.sites.models import MonitorKind
 from backend.web.queues import RegionQueues, queues_of
 
 # Short enough to be counted at once where a hundred thousand schedules run every minute.
@@ -90,7 +91,7 @@ def _runs(now: datetime) -> Iterator[GaugeMetricFamily]:
     disturbed = 0
     for outcome, reason, count, contended in (
         recent.values_list("outcome", "missed_reason")
-        .annotate(count=Count("run_id"), contended=Count("run_id", filter=Q(contended=True)))
+        .annotate(count=Count("run_id"), contended=Count("run_id", filter=Q(contended=True, kind=MonitorKind.PAGE)))
         .order_by("outcome", "missed_reason")
     ):
         ended.add_metric([outcome, reason or ""], count)

@@ -155,7 +155,7 @@ def _measure(request: RunRequest, instruments: Instruments, on_progress: OnProgr
 def _without_pauses(seen: Seen, stood_s: float) -> Seen:
     """Nobody is blamed for what took its time while this process stood still, and what it read late is not measured.
 
-    What the kernel stamped is right all the same.
+    What the kernel stamped is mostly right all the same, and compared with nothing.
     """
     outcome, _ = seen
     if stood_s < LEAST_S or isinstance(outcome, Missed):
@@ -164,9 +164,10 @@ def _without_pauses(seen: Seen, stood_s: float) -> Seen:
     if isinstance(outcome, Failed):
         told = f"{outcome.failure.detail.removesuffix('.')}. {why}."
         return replace(outcome, failure=replace(outcome.failure, blame=Blame.MONITOR, detail=told)), _NONE
-    if isinstance(outcome.measurement, PageMeasurement) or outcome.measurement.clock is MeasuredBy.USER:
+    measurement = outcome.measurement
+    if isinstance(measurement, PageMeasurement) or measurement.clock is MeasuredBy.USER:
         return Failed(failure=failure(FailureKind.INTERNAL_ERROR, why[:1].lower() + why[1:])), _NONE
-    return seen
+    return replace(outcome, measurement=replace(measurement, contention_us=round(stood_s * 1_000_000))), _NONE
 
 
 def _use_instrument(request: RunRequest, instruments: Instruments, on_progress: OnProgress) -> Seen:

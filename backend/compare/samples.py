@@ -27,7 +27,7 @@ LATERAL (
     SELECT run_id, scheduled_for, runs_run.monitor_id, runs_run.region_id FROM runs_run
     WHERE runs_run.monitor_id = pairing.monitor_id AND runs_run.region_id = place.region_id
         AND scheduled_for >= pairing.since AND scheduled_for < %(until)s
-        AND outcome = 'measured' AND trigger = 'schedule'
+        AND outcome = 'measured' AND trigger = 'schedule' AND contended IS NOT TRUE
     ORDER BY scheduled_for DESC, attempt DESC LIMIT %(limit)s
 ) run
 JOIN runs_leg leg ON leg.run_id = run.run_id AND leg.scheduled_for = run.scheduled_for

@@ -109,6 +109,7 @@ class ProbeRead(_Read, tag_field="kind", tag="probe"):
     hops: tuple[HopRead, ...] = ()
     connections: tuple[ConnectionRead, ...] = ()
     clock: Clock = Clock.KERNEL
+    contention_us: int | None = None
     evidence: EvidenceRead | None = None
     diagnosis: DiagnosisRead | None = None
 
@@ -241,6 +242,7 @@ class PairRead(_Read, tag_field="kind", tag="pair"):
     connections: tuple[ConnectionRead, ...] = ()
     not_kept: tuple[Leg, ...] = ()
     clock: Clock = Clock.KERNEL
+    contention_us: int | None = None
     profile_verified: bool | None = None
 
 

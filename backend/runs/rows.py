@@ -24,7 +24,7 @@ from backend.runs.reading import (
     measurement_of,
 )
 from backend.sites.followed import timings_in
-from workers.measurement.contention import is_contended
+from workers.measurement.contention import is_contended, is_probe_contended
 from workers.measurement.evidence import Depth
 from workers.measurement.finding import Severity
 from workers.measurement.pair import Leg
@@ -244,9 +244,10 @@ def _probe_metrics(probe: ProbeRead) -> tuple[Any, ...]:
     last = hops[-1] if hops else None
     connection = _numbered(connections, last.connection if last else None)
     received = [size for hop in hops for size in (hop.head_bytes, hop.body_bytes) if size is not None]
+    phases = _phases(last.timing if last else None, zero_us=hops[0].timing.start_us if hops else None)
     return (
         probe.clock.value,
-        *_phases(last.timing if last else None, zero_us=hops[0].timing.start_us if hops else None),
+        *phases,
         connection.rtt_us if connection else None,
         connection.tls_round_trips if connection else None,
         last.status if last else None,
@@ -257,7 +258,7 @@ def _probe_metrics(probe: ProbeRead) -> tuple[Any, ...]:
         sum(received) if received else None,
         None,
         _depth(probe),
-        None,
+        _contended(probe, phases),
     )
 
 
@@ -267,9 +268,10 @@ def _pair_metrics(pair: PairRead) -> tuple[Any, ...]:
     cdn = next((leg for leg in legs if leg.leg is Leg.A and not leg.reused), None)
     connection = _numbered(connections, cdn.connection if cdn else None)
     received = [size for leg in legs for size in (leg.head_bytes, leg.body_bytes) if size is not None]
+    phases = _phases(cdn.timing if cdn else None)
     return (
         pair.clock.value,
-        *_phases(cdn.timing if cdn else None),
+        *phases,
         connection.rtt_us if connection else None,
         connection.tls_round_trips if connection else None,
         cdn.status if cdn else None,
@@ -280,7 +282,7 @@ def _pair_metrics(pair: PairRead) -> tuple[Any, ...]:
         sum(received) if received else None,
         None,
         None,
-        None,
+        _contended(pair, phases),
     )
 
 
@@ -312,6 +314,12 @@ def _page_metrics(page: PageRead) -> tuple[Any, ...]:
         _depth(page),
         None if vitals.contention_us is None else is_contended(vitals),
     )
+
+
+def _contended(measurement: ProbeRead | PairRead, phases: tuple[int | None, ...]) -> bool | None:
+    """None where nobody knows; the last phases are to the first and to the last byte."""
+    late_us, ttfb_us = measurement.contention_us, phases[-2]
+    return None if late_us is None else is_probe_contended(late_us, ttfb_us)
 
 
 def _depth(measurement: AnyRead) -> str | None:

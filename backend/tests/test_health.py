@@ -153,12 +153,13 @@ def test_figures_are_read_when_they_are_asked_for(client: Client, broker: str) -
 
 def test_figures_tell_how_runs_ended_and_how_many_pages_were_disturbed(client: Client) -> None:
     fleet = make_fleet("eu")
-    (monitor,) = make_monitors(fleet)
+    (monitor,), (probed,) = make_monitors(fleet, kind="page"), make_monitors(fleet)
+    put_run(probed, fleet.region, timezone.now() - timedelta(minutes=1), ".", contended=True)
     for seconds, (letter, contended) in enumerate(((".", True), (".", False), (".", None), ("m", None))):
         put_run(monitor, fleet.region, timezone.now() - timedelta(seconds=seconds), letter, contended=contended)
     put_run(monitor, fleet.region, timezone.now() - timedelta(minutes=6), ".", contended=True)
     text = client.get("/metrics").content.decode()
-    assert 'firstbyte_runs_ended_recently{outcome="measured",reason=""} 3.0' in text
+    assert 'firstbyte_runs_ended_recently{outcome="measured",reason=""} 4.0' in text
     assert 'firstbyte_runs_ended_recently{outcome="missed",reason="no_agent"} 1.0' in text
     assert "firstbyte_pages_contended_recently 1.0" in text
 

@@ -15,7 +15,7 @@ from backend.web.verdict import Card, Verdict, cards_of, failed_verdict, measure
 from backend.web.waterfall.board import of_visit
 from backend.web.waterfall.text import printable
 from workers.diagnosis.catalogue import answered_by
-from workers.measurement.contention import contention_told
+from workers.measurement.contention import contention_told, probe_contention_told
 from workers.measurement.evidence import Depth
 from workers.measurement.failure import FailureKind, failure
 from workers.measurement.finding import Diagnosis
@@ -94,9 +94,11 @@ def _keeps_profile(detail: RunDetail) -> bool:
 
 
 def _contention_in(detail: RunDetail) -> str | None:
-    """What is to be said of other work beside a page load; None where it says nothing against its times."""
+    """What is to be said of other work beside a run; None where it says nothing against its times."""
     seen = detail.measurement
-    return contention_told(seen.vitals) if isinstance(seen, PageMeasurement) else None
+    if isinstance(seen, PageMeasurement):
+        return contention_told(seen.vitals)
+    return probe_contention_told(seen.contention_us) if seen is not None and detail.run.contended else None
 
 
 def panel_of(detail: RunDetail, diagnosis: Diagnosis | None) -> Panel | None:

@@ -21,10 +21,12 @@ from workers.diagnosis.probe.document import probe_document
 from workers.diagnosis.probe.flight_drawing import draw_flights
 from workers.diagnosis.probe.summary import main_trial, telling_sample
 from workers.measurement.canvas import Canvas, hanging
+from workers.measurement.contention import is_probe_contended, probe_contention_told
 from workers.measurement.evidence import Depth
 from workers.measurement.messages import Failed, Kind, Measured, ProbeMeasurement, RunRequest
 from workers.measurement.profile import Profile
 from workers.measurement.target import EVERY_PORT
+from workers.measurement.timing import answer_phases
 from workers.probes.engine import Engine
 from workers.probes.guard import family_of
 from workers.probes.settings import ProbeSettings
@@ -78,6 +80,16 @@ def _engine(settings: ProbeSettings, profile: Profile) -> Iterator[Engine]:
         yield stack.enter_context(Engine(settings, enter=place.enter if place else None))
 
 
+def _notes(deep: ProbeMeasurement, shown: Measured | Failed) -> list[str]:
+    """What to know of the times that are shown."""
+    probe = shown.measurement
+    told = [_UNVERIFIED] if _is_unverified(deep) else []
+    if isinstance(probe, ProbeMeasurement):
+        ttfb_us = answer_phases([hop.timing for hop in probe.hops]).ttfb_us
+        told += [probe_contention_told(probe.contention_us)] if is_probe_contended(probe.contention_us, ttfb_us) else []
+    return told
+
+
 def _is_unverified(probe: ProbeMeasurement) -> bool:
     return probe.evidence is not None and probe.evidence.profile_verified is False
 
@@ -96,7 +108,7 @@ def _drawing(samples: Sequence[Measured | Failed], canvas: Canvas, *, flights: b
     outcome, probe = telling_sample(samples), samples[0].measurement
     if not isinstance(probe, ProbeMeasurement):
         return "\n".join(draw_outcome(outcome, canvas))
-    notes = ["", *hanging("", _UNVERIFIED, canvas)] if _is_unverified(probe) else []
+    notes = [line for note in _notes(probe, outcome) for line in ("", *hanging("", note, canvas))]
     lines = [*_phases(outcome, canvas, below=len(draw_diagnosis(probe, canvas)) + len(notes)), *notes]
     room = None if canvas.rows is None else canvas.rows - len(lines) - 1
     diagnosis = draw_diagnosis(probe, canvas, rows=room)

@@ -1,9 +1,11 @@
-"""When the times of a page load are not the page's: other work of the machine kept its browser waiting."""
+"""When the times of a run are not its target's: other work of the machine kept a browser or a probe waiting."""
 
 from typing import Protocol
 
 # Below both, what a page loses to others is within what its times differ from load to load.
 _SHARE, _LEAST_US = 0.1, 50_000
+# A probe that looked late by less was mostly there when its answer began.
+_LEAST_OF_PROBE_US = 5_000
 
 
 class LoadTimes(Protocol):
@@ -38,4 +40,19 @@ def contention_told(times: LoadTimes) -> str | None:
     return (
         "The machine of this browser was busy with other work, and kept it waiting for "
         f"{(times.contention_us or 0) / 1e6:.2f} s: do not compare these times."
+    )
+
+
+def is_probe_contended(contention_us: int | None, ttfb_us: int | None) -> bool:
+    """Whether a probe, or a pair, looked so late at an answer that its first byte may have come sooner than is told."""
+    if contention_us is None or ttfb_us is None:
+        return False
+    return contention_us >= max(_LEAST_OF_PROBE_US, _SHARE * ttfb_us)
+
+
+def probe_contention_told(contention_us: int | None) -> str:
+    """A sentence for people on one that is contended."""
+    return (
+        "The machine of this agent was busy with other work or stood still, and an answer lay unread for "
+        f"{(contention_us or 0) / 1e6:.2f} s: it may have begun sooner than is told here. Do not compare these times."
     )

@@ -147,7 +147,8 @@ class ProbeMeasurement:
     """A raw probe. The last hop is the answer; earlier ones are redirects.
 
     `tls_network_us` is the handshake without our own cryptography. `scheduling_lag_us` is the most that our process was
-    late in looking at an arrival: with the user's clock it is an error of the figures, with the kernel's it is not.
+    late in looking at an arrival: with the user's clock it is an error of the figures, with the kernel's only where it
+    looked late at the beginning of an answer, or stood still. That is `contention_us`: see `measurement.contention`.
     `evidence` is what the diagnosis was made of; `diagnosis` is what the agent's rules made of it at once. Of a result
     that is sent it has no checklist, and of a light probe nothing that was not judged: both follow from the evidence.
     """
@@ -158,6 +159,7 @@ class ProbeMeasurement:
     tls_network_us: int | None = None
     clock: Clock = Clock.KERNEL
     scheduling_lag_us: int | None = None
+    contention_us: int | None = None
     evidence: ProbeEvidence | None = None
     diagnosis: Diagnosis | None = None
 
@@ -234,6 +236,7 @@ class PairMeasurement:
     not_kept: tuple[Leg, ...] = ()
     clock: Clock = Clock.KERNEL
     scheduling_lag_us: int | None = None
+    contention_us: int | None = None
     profile_verified: bool | None = None
     protocols: Protocols | None = None
 

@@ -162,6 +162,7 @@ def build_probe() -> ProbeMeasurement:
         tls_network_us=41_900,
         clock=Clock.KERNEL,
         scheduling_lag_us=140,
+        contention_us=120,
     )
 
 
@@ -208,6 +209,7 @@ def build_pair(**changes: Any) -> PairMeasurement:
             build_connection(**far, number=2, connect=span(40, 80), tls=span(80, 120)),
         ),
         "scheduling_lag_us": 90,
+        "contention_us": 60,
         "protocols": Protocols.SAME,
     }
     return PairMeasurement(**(values | changes))

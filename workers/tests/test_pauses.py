@@ -59,8 +59,10 @@ def test_a_page_that_was_loaded_while_its_agent_stood_still_is_not_measured() ->
     assert outcome.measurement is None
 
 
-def test_a_probe_that_ended_well_goes_by_the_kernels_stamps() -> None:
-    assert run(build_request(), Measured(measurement=build_probe()), 30) == Measured(measurement=build_probe())
+def test_a_probe_that_ended_well_goes_by_the_kernels_stamps_and_counts_for_no_comparison() -> None:
+    assert run(build_request(), Measured(measurement=build_probe()), 1.9) == Measured(measurement=build_probe())
+    outcome = run(build_request(), Measured(measurement=build_probe()), 30)
+    assert outcome == Measured(measurement=replace(build_probe(), contention_us=30_000_000))
 
 
 def test_a_process_that_was_stopped_knows_it() -> None:

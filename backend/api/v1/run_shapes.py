@@ -94,10 +94,10 @@ class Run(Out):
 
     `profile_verified` tells of a run with a network profile whether its network kept the numbers, null for all others.
     Where it is false, phases and metrics that a network has part in are null: they are no one's, and enter no chart,
-    baseline, rule or gate. The waterfall has what was seen. `contended` tells of a page load whether other work of the
-    agent's machine kept its browser waiting so long that the times are not the page's: they enter no baseline and no
-    rule, and no gate fails by them alone. Null of all others, and where nobody knows. `timings` are the user timings
-    that the monitor followed when the result came, null where the page did not tell it.
+    baseline, rule or gate. The waterfall has what was seen. `contended` tells whether other work of the agent's machine
+    kept its browser or its probe waiting so long that the times are not the target's: they enter no baseline and no
+    rule, and no gate fails by them alone. Null where nobody knows. `timings` are the user timings that the monitor
+    followed when the result came, null where the page did not tell it.
     """
 
     id: UUID

@@ -22,9 +22,9 @@ class Run(models.Model):
     it did not, the run says that the site answers and nothing of its speed: durations and `depth` are null here, so
     that it enters no chart, baseline, rule or gate, and what was seen is in its document alone.
 
-    `contended` tells of a page load whether other work of its agent's machine kept the browser waiting so long that its
-    times are not the page's (`workers.measurement.contention`); null where nobody knows. They are shown, and enter no
-    baseline and no rule.
+    `contended` tells whether other work of its agent's machine kept the browser, or a probe that has to look when an
+    answer begins, waiting so long that its times are not the target's (`workers.measurement.contention`); null where
+    nobody knows. They are shown, and enter no baseline and no rule.
 
     `timings` are the user timings that its monitor followed when the result came: microseconds by what is followed
     (`sites.followed`), null of one that the page did not tell. The column is null where none was followed, or nobody

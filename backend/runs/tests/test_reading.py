@@ -229,6 +229,15 @@ def test_a_page_load_says_whether_its_machine_was_busy_with_other_work(
     assert (row["contended"], row["load_us"]) == (contended, loaded.vitals.load_us)
 
 
+@pytest.mark.parametrize(("late_us", "contended"), [(None, None), (140, False), (5_000_000, True)])
+def test_a_probe_says_whether_it_looked_at_its_answer_too_late(late_us: int | None, *, contended: bool | None) -> None:
+    measured = probe().measurement
+    assert isinstance(measured, ProbeMeasurement)
+    told = replace(measured, contention_us=late_us)
+    row = _row(encode(replace(RESULT, outcome=Measured(measurement=told))))
+    assert row["contended"] is contended
+
+
 def test_a_run_whose_profile_was_not_kept_has_no_times_in_its_row() -> None:
     evidence = replace(EVIDENCE, depth=Depth.DEEP, profile_verified=False)
     seen = diagnosed(OVERFLOW).measurement

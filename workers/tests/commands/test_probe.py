@@ -7,8 +7,18 @@ import pytest
 from workers.commands.probe import _drawing
 from workers.measurement.canvas import Canvas
 from workers.measurement.messages import Measured, ProbeMeasurement
+from workers.tests.builders import build_probe
 from workers.tests.diagnosis.path import Path
 from workers.tests.diagnosis.servers import Server, deep
+
+
+def busy(late_us: int) -> str:
+    return _drawing([Measured(measurement=replace(build_probe(), contention_us=late_us))], Canvas(), flights=False)
+
+
+def test_an_answer_that_lay_unread_is_told() -> None:
+    assert "an answer lay unread for 0.30 s" in " ".join(busy(300_000).split())
+    assert "lay unread" not in busy(140)
 
 
 def drawn(*, verified: bool | None) -> str:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workers.measurement.captures_sight import ProcessorTime, ThreadSample
 from workers.measurement.compute.contention import contention_us
-from workers.measurement.contention import contention_told, is_contended
+from workers.measurement.contention import contention_told, is_contended, is_probe_contended
 from workers.measurement.vitals import Vitals
 
 ZERO_S = 1_000.0
@@ -119,3 +119,20 @@ def test_people_are_told_for_how_long_the_browser_was_kept_waiting() -> None:
     assert "busy with other work" in told
     assert "0.34 s" in told
     assert contention_told(Vitals(load_us=1_000_000, contention_us=1_000)) is None
+
+
+@pytest.mark.parametrize(
+    ("late_us", "ttfb_us", "contended"),
+    [
+        (4_999, 10_000, False),
+        (5_000, 10_000, True),
+        (9_999, 100_000, False),
+        (10_000, 100_000, True),
+        (None, 100_000, False),
+        (10_000, None, False),
+    ],
+)
+def test_a_probe_looked_too_late_from_a_tenth_and_five_milliseconds_on(
+    late_us: int | None, ttfb_us: int | None, *, contended: bool
+) -> None:
+    assert is_probe_contended(late_us, ttfb_us) is contended

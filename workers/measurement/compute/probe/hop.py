@@ -79,6 +79,21 @@ class RunClock:
         ]
 
 
+def contention_us(hops: Iterable[HopCapture], clock: RunClock) -> int | None:
+    """How long the beginning of an answer lay unread, at most. The kernel puts packets that wait together under the
+    stamp of the last of them (tcp_try_coalesce), so that what came meanwhile may be in the wait. None without stamps;
+    what was held behind a missing packet could not be read sooner."""
+    if clock.kind is Clock.USER:
+        return None
+    begun = [
+        hop.reads[_readable_read(hop.response)].arrival
+        for hop in hops
+        if hop.response is not None and _readable_read(hop.response) not in hop.held_reads
+    ]
+    lags_us = [us(arrival.user_ns - clock.instant_ns(arrival)) for arrival in begun]
+    return max(lags_us, default=None)
+
+
 def _arrivals(hop: HopCapture) -> list[Arrival]:
     """Every arrival of data; the end of a stream has no packet of its own to be stamped."""
     arrivals = [arrival for arrival, size, _ in hop.reads if size]

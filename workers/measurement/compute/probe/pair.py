@@ -4,7 +4,14 @@ from dataclasses import replace
 
 from workers.measurement.captures_probe import HopCapture, LegCapture, PairCapture
 from workers.measurement.compute.cache_state import cache_report
-from workers.measurement.compute.probe.hop import RunClock, connection_of, kept_headers, lengths_of, timing_of
+from workers.measurement.compute.probe.hop import (
+    RunClock,
+    connection_of,
+    contention_us,
+    kept_headers,
+    lengths_of,
+    timing_of,
+)
 from workers.measurement.connection import Connection, Header
 from workers.measurement.messages import PairMeasurement
 from workers.measurement.pair import Leg, LegExchange, Protocols
@@ -33,6 +40,7 @@ def pair_measurement(capture: PairCapture) -> PairMeasurement:
         not_kept=capture.not_kept,
         clock=clock.kind,
         scheduling_lag_us=clock.lag_us,
+        contention_us=contention_us((leg.hop for leg in capture.legs), clock),
         protocols=_protocols(exchanges),
     )
 

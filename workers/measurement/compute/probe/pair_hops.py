@@ -13,6 +13,7 @@ def as_probe(measurement: Measurement) -> ProbeMeasurement | PageMeasurement:
         connections=measurement.connections,
         clock=measurement.clock,
         scheduling_lag_us=measurement.scheduling_lag_us,
+        contention_us=measurement.contention_us,
     )
 
 

@@ -1,11 +1,19 @@
 """From what a probe saw to what happened: its hops in a row, and the connections they opened.
 
-How late our own process was is told by `scheduling_lag_us`.
+How late our own process was is told by `scheduling_lag_us`, and where that may be in a wait by `contention_us`.
 """
 
 from workers.measurement.captures_probe import HopCapture, ProbeCapture
 from workers.measurement.compute.probe.evidence import Deeper, probe_evidence
-from workers.measurement.compute.probe.hop import RunClock, connection_of, kept_headers, lengths_of, timing_of, us
+from workers.measurement.compute.probe.hop import (
+    RunClock,
+    connection_of,
+    contention_us,
+    kept_headers,
+    lengths_of,
+    timing_of,
+    us,
+)
 from workers.measurement.connection import Connection
 from workers.measurement.messages import Hop, ProbeMeasurement
 from workers.measurement.timing import Timing
@@ -32,6 +40,7 @@ def probe_measurement(capture: ProbeCapture, deeper: Deeper | None = None) -> Pr
         tls_network_us=network_us,
         clock=clock.kind,
         scheduling_lag_us=clock.lag_us,
+        contention_us=contention_us(capture.hops, clock),
         evidence=probe_evidence(capture, clock, deeper),
     )
 
