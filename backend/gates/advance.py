@@ -10,7 +10,7 @@ from uuid import UUID
 from backend.fleet.queries import Health, RegionState, could_hear, regions_for
 from backend.gates.addresses import Sides, without_headers
 from backend.gates.arrivals import arrivals, doubtful, led_on, one_place
-from backend.gates.baseline import VERSION, Baseline, baseline_of
+from backend.gates.baseline import VERSION, Baseline, baseline_of, history_of, not_comparable
 from backend.gates.collecting import collect, tallies
 from backend.gates.ending import end
 from backend.gates.judging import MIN_EARLIER, judge_gate
@@ -103,13 +103,21 @@ def _too_few(gate: Gate, monitor: Monitor, baseline: Baseline) -> str:
     """Why history is too short to compare with; empty where it is not."""
     if baseline.count(monitor.pk) >= gate.min_samples or monitor.pk in baseline.cut:
         return ""
-    since, until = gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
+    since, until = history_of(gate)
     within = lasting((until - since).total_seconds())
     sentence = (
         f"Only {baseline.count(monitor.pk):,} scheduled runs of the {monitor.kind} in the {within} before the "
         f"release measured what it measures now; {gate.min_samples:,} are needed."
     )
-    return f"{sentence} {' '.join(baseline.warnings)}".strip()
+    return " ".join([sentence, *_apart(not_comparable(gate, monitor)), *baseline.warnings])
+
+
+def _apart(count: int) -> Iterator[str]:
+    if count:
+        yield (
+            f"{count:,} more {'is' if count == 1 else 'are'} no baseline: other work of their agent's machine "
+            "disturbed them, or their network was not as their profile says."
+        )
 
 
 def _too_few_earlier(_: Gate, monitor: Monitor, baseline: Baseline) -> str:

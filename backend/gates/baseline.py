@@ -16,6 +16,7 @@ from backend.alerts.queries.earlier import disturbed
 from backend.fleet.models import Region
 from backend.gates.models import BaselineMode, Gate, GateRun, RunState
 from backend.gates.samples import with_timings
+from backend.runs.models import Outcome, Run, Trigger
 from backend.runs.sql import COMPARABLE, fetch
 from backend.sites.models import Monitor
 from backend.sites.queries import deploys_between, versions_alike
@@ -87,7 +88,7 @@ def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
         return _of_gate(gate, {monitor.pk: monitor for monitor in monitors})
     if gate.baseline_mode == BaselineMode.URL:
         return Baseline(by_monitor={})
-    since, until = gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
+    since, until = history_of(gate)
     known_since = _known_since(gate, since, until)
     spans = disturbed(gate.site_id, known_since, until)
     sieve, sieve_before = _Sieve([span for span in spans if span[1] > since]), _Sieve(spans)
@@ -107,6 +108,26 @@ def baseline_of(gate: Gate, monitors: Sequence[Monitor]) -> Baseline:
         lately_until=begun.timestamp(),
         cut=frozenset(pk for pk, found in measured.items() if any(len(runs) >= MAX_SAMPLES for runs in found.values())),
         warnings=_warnings([(max(begun, since), ended) for begun, ended in sieve.spans], sieve.dropped),
+    )
+
+
+def history_of(gate: Gate) -> tuple[datetime, datetime]:
+    """From when until when runs count as history."""
+    return gate.baseline_since or gate.created_at, gate.baseline_until or gate.created_at
+
+
+def not_comparable(gate: Gate, monitor: Monitor) -> int:
+    """How many scheduled runs of the time of history are none, since other work of their agent's machine disturbed them
+    or their network was not as their profile says. Two statements."""
+    since, until = history_of(gate)
+    return (
+        Run.objects.filter(Q(profile_verified=False) | Q(contended=True), monitor_id=monitor.pk)
+        .filter(
+            scheduled_for__gte=since, scheduled_for__lt=until, config_version__in=versions_alike([monitor])[monitor.pk]
+        )
+        .filter(region_id__in=Region.objects.filter(code__in=gate.regions).values("pk"))
+        .filter(outcome=Outcome.MEASURED, trigger=Trigger.SCHEDULE)
+        .count()
     )
 
 

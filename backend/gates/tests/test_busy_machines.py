@@ -97,3 +97,14 @@ def test_one_region_with_a_busy_machine_fails_no_release_that_the_others_find_no
     gate = world.play(world.ask(LCP), busy_in_eu)
     assert gate.verdict == verdict
     assert ("busy with other work" in gate.rules.get().reason) is (verdict == "inconclusive")
+
+
+@pytest.mark.parametrize("apart", [{"contended": True}, {"profile_verified": False}])
+def test_a_history_of_disturbed_runs_is_told_to_be_that_and_not_to_be_too_short(
+    world: World, apart: dict[str, bool]
+) -> None:
+    world.history(kind="page", lcp_us=USUAL_US, **apart)
+    gate = world.play(world.ask(LCP))
+    assert gate.verdict == "error"
+    assert gate.summary.startswith("Only 0 scheduled runs of the page in the 24 h before the release measured ")
+    assert " 120 more are no baseline: other work of their agent's machine disturbed them, or " in gate.summary
