@@ -99,16 +99,17 @@ def _sentences(alert: Alert, why: Attribution | None, history: StoredHistory) ->
         if why.cause in _CAUSES:
             said.append(f"That points to {_CAUSES[why.cause]}.")
     if alert.deploy_at is not None:
-        said.append(_deploy(alert.deploy_at, history))
+        said.append(_deploy(alert.deploy_at, alert.change_from, history))
     return said
 
 
-def _deploy(at: float, history: StoredHistory) -> str:
+def _deploy(at: float, change_from: float, history: StoredHistory) -> str:
+    """Which deploy came with the change or, as a rollout takes its time, shortly before the change can have begun."""
     moment = instant(at)
     slack = timedelta(milliseconds=1)
     found = deploys_between(history.site, moment - slack, moment + slack)
     name = (found[-1].version or found[-1].external_id) if found else ""
-    return f"It began with {deploy_at(name, moment)}."
+    return f"{'It follows' if at < change_from else 'It began with'} {deploy_at(name, moment)}."
 
 
 def _percent(confidence: float) -> str:

@@ -44,7 +44,7 @@ class Alert:
     typical value before is 0. `change_from` to `change_until` is where the change lies, as surely as nineteen times in
     twenty. `level_since` is when the level was reached: later than the change where that went on, or part of the way
     back. `confidence` (0 to 1) is that of the level having moved in this direction at all. `deploy_at` is the last
-    deploy within those bounds.
+    deploy within those bounds or, since a rollout takes its time, in the quarter of an hour before them.
     """
 
     alert_class: AlertClass

@@ -11,7 +11,7 @@ from backend.alerts.models import Incident, Member, Notice
 from backend.alerts.tests.slow_site import Site, Wait, slower_in_sin
 from backend.alerts.tests.world import only_incident, told
 from backend.runs.models import Run
-from backend.sites.models import Monitor
+from backend.sites.models import Deploy, Monitor
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +53,18 @@ def test_what_became_much_worse_is_told_with_the_phase_that_did() -> None:
     sentences = Notice.objects.order_by("pk").last().message["sentences"]  # type: ignore[union-attr]
     assert "That points to the server that answers." in sentences
     assert is_put_down_to_waiting(100, 330)
+
+
+def test_a_change_that_runs_show_not_to_have_begun_with_a_deploy_is_told_to_follow_it() -> None:
+    """A rollout takes its time, so the deploy is named all the same."""
+    site = Site()
+    Deploy.objects.create(
+        organisation=site.world.fleet.organisation, site=site.world.fleet.site, version="v42", at=site.world.now
+    )
+    site.pass_time(13, of(100))
+    site.pass_time(60, of(330))
+    (said,) = [sentence for sentence in member().facts["sentences"] if "v42" in sentence]
+    assert said.startswith("It follows the deploy of v42 at ")
 
 
 def test_what_it_was_like_before_is_known_however_many_runs_came_since(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ def test_a_site_that_becomes_slower_everywhere_is_told_once_with_the_phase_and_t
     (member,) = incident.members.all()
     assert member.facts["cause"] == "origin"
     assert member.facts["confirmed"] is True
-    assert any("deploy of v42" in sentence for sentence in member.facts["sentences"])
+    assert any(sentence.startswith("It began with the deploy of v42 ") for sentence in member.facts["sentences"])
     assert member.before_run != member.after_run
     assert member.before_run is not None
     assert member.after_run is not None
