@@ -81,8 +81,10 @@ class _Search:
 
     async def ask_in_turn(self, name: str, types: tuple[RdataType, ...]) -> Inquiry:
         """Each server in turn, then all again with twice the patience: once more after errors, more after silence.
-        The last thing that went wrong is told."""
-        fault = ProbeError(FailureKind.DNS_TIMEOUT, name)
+        The last thing that went wrong is told. A server that cannot be asked is this machine's affair, and told only
+        where no other is left: it says nothing of the name."""
+        fault: ProbeError | None = None
+        out_of_reach = ProbeError(FailureKind.DNS_TIMEOUT, name)
         with ExitStack() as lines:
             open_lines = {server: lines.enter_context(Line(server)) for server in self.servers}
             for turn in range(self.settings.rounds):
@@ -94,14 +96,15 @@ class _Search:
                         if time.monotonic_ns() >= self.deadline_ns:
                             raise
                     except OSError as error:
+                        out_of_reach = _out_of_reach(server, error)
                         if is_ours(error):
-                            raise ProbeError(FailureKind.INTERNAL_ERROR, error.strerror, stage=Stage.DNS) from error
-                        fault = ProbeError(FailureKind.DNS_SERVER_FAILURE, f"{name}: name server: {error.strerror}")
+                            raise out_of_reach from error
                     except ProbeError as caught:
                         fault = caught
-                if fault.failure.kind is not FailureKind.DNS_TIMEOUT and turn + 1 >= _ROUNDS_OF_ERRORS:
+                told = fault or out_of_reach
+                if told.failure.kind is not FailureKind.DNS_TIMEOUT and turn + 1 >= _ROUNDS_OF_ERRORS:
                     break
-        raise fault
+        raise fault or out_of_reach
 
     async def _ask(self, line: Line, inquiry: Inquiry, turn: int) -> Inquiry:
         """What was asked after the inquiry that is answered did not get lost: nobody waits for it any more."""
@@ -110,6 +113,11 @@ class _Search:
         answered = await line.ask(inquiry, min(self.deadline_ns, time.monotonic_ns() + patience_ns))
         del self.inquiries[self.inquiries.index(answered) + 1 :]
         return answered
+
+
+def _out_of_reach(server: NameServer, error: OSError) -> ProbeError:
+    evidence = f"the name server {server.address} cannot be asked: {error.strerror}"
+    return ProbeError(FailureKind.INTERNAL_ERROR, evidence, stage=Stage.DNS)
 
 
 def _check_chain(passed: list[Alias]) -> None:

@@ -1,8 +1,9 @@
 """How a probe ends early: an exception that carries a word of our vocabulary, and the tables that translate others."""
 
 import errno
+from dataclasses import replace
 
-from workers.measurement.failure import Failure, FailureKind, Stage, failure
+from workers.measurement.failure import Blame, Failure, FailureKind, Stage, failure
 
 K = FailureKind
 
@@ -10,9 +11,12 @@ K = FailureKind
 class ProbeError(Exception):
     """The target could not be measured to the end; `failure` says why in our words."""
 
-    def __init__(self, kind: FailureKind, evidence: str | None = None, *, stage: Stage | None = None) -> None:
+    def __init__(
+        self, kind: FailureKind, evidence: str | None = None, *, stage: Stage | None = None, blame: Blame | None = None
+    ) -> None:
         super().__init__(kind)
-        self.failure: Failure = failure(kind, evidence, stage=stage)
+        usual = failure(kind, evidence, stage=stage)
+        self.failure: Failure = usual if blame is None else replace(usual, blame=blame)
 
 
 # Which word fits when the time of the whole run is up, by what the run was waiting for.
@@ -29,8 +33,8 @@ _CONNECT_ERRORS = {
     errno.ECONNRESET: K.CONNECTION_RESET,
     errno.ETIMEDOUT: K.CONNECT_TIMEOUT,
 }
-# What the machine itself lacks is no fault of a target.
-_OUR_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+# What the machine itself lacks is no fault of a target: files, memory, ports of its own (EADDRNOTAVAIL).
+_OUR_ERRORS = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM, errno.EADDRNOTAVAIL})
 
 
 def is_ours(error: OSError) -> bool:
@@ -38,11 +42,17 @@ def is_ours(error: OSError) -> bool:
     return error.errno in _OUR_ERRORS
 
 
-def connect_fault(error: OSError, where: str) -> ProbeError:
-    """Why a connection could not be made. What is neither refused nor timed out is a lack of a way there."""
+def connect_fault(error: OSError, where: str, *, at_once: bool = False) -> ProbeError:
+    """Why a connection could not be made. What is neither refused nor timed out is a lack of a way there.
+
+    That is told `at_once`, before anything was sent, where this machine has no route or lets nothing out.
+    """
     kind = _CONNECT_ERRORS.get(error.errno or 0, K.CONNECT_UNREACHABLE)
     if is_ours(error):
         kind = K.INTERNAL_ERROR
+    if at_once and kind is K.CONNECT_UNREACHABLE:
+        evidence = f"{where}: {error.strerror}, as the agent's own machine says"
+        return ProbeError(kind, evidence, stage=Stage.CONNECT, blame=Blame.MONITOR)
     return ProbeError(kind, f"{where}: {error.strerror}", stage=Stage.CONNECT)
 
 

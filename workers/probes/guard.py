@@ -48,7 +48,7 @@ def open_socket(address: str, where: str) -> socket.socket:
     try:
         sock = socket.socket(family, kind, socket.IPPROTO_TCP)
     except OSError as error:
-        raise connect_fault(error, where) from error
+        raise connect_fault(error, where, at_once=True) from error
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     stamp_arrivals(sock)
     return sock
@@ -58,9 +58,9 @@ async def dial(sock: socket.socket, address: str, recorder: HopRecorder, deadlin
     """Connects to a judged address. Raises ProbeError, also when the peer is not the address that was judged."""
     recorder.stage = Stage.CONNECT
     recorder.dialled_ns = started_ns = time.monotonic_ns()
+    await _connect(sock, address, recorder, deadline_ns)
+    ended_ns = time.monotonic_ns()
     try:
-        await _connect(sock, address, recorder.port, deadline_ns)
-        ended_ns = time.monotonic_ns()
         peer = sock.getpeername()[0]
     except OSError as error:
         raise connect_fault(error, recorder.where) from error
@@ -83,10 +83,11 @@ def has_route(address: str) -> bool:
     return True
 
 
-async def _connect(sock: socket.socket, address: str, port: int, deadline_ns: int) -> None:
-    code = sock.connect_ex((address, port))
-    if code == errno.EINPROGRESS:
+async def _connect(sock: socket.socket, address: str, recorder: HopRecorder, deadline_ns: int) -> None:
+    code = sock.connect_ex((address, recorder.port))
+    at_once = code != errno.EINPROGRESS
+    if not at_once:
         await ready(sock, WRITABLE, deadline_ns)
         code = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
     if code:
-        raise OSError(code, os.strerror(code))
+        raise connect_fault(OSError(code, os.strerror(code)), recorder.where, at_once=at_once)

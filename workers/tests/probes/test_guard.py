@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from workers.measurement.addresses import parse_networks
-from workers.measurement.failure import FailureKind, Stage
+from workers.measurement.failure import Blame, FailureKind, Stage
 from workers.measurement.messages import Failed
-from workers.probes.faults import ProbeError
+from workers.probes.faults import ProbeError, connect_fault
 from workers.probes.guard import choose, has_route
 from workers.tests.inside import INSIDE_URLS
 from workers.tests.probes.conftest import Lab
@@ -144,7 +144,7 @@ def test_where_the_machine_makes_no_socket_the_connection_fails_and_says_why(
     lab.zone.aaaa["six.test"] = ["2606:4700::1111"]
     refuse_ipv6(monkeypatch, code)
     failed, measurement = lab.fail("https://six.test/")
-    assert (failed.failure.kind, failed.failure.stage) == (kind, Stage.CONNECT)
+    assert (failed.failure.kind, failed.failure.stage, failed.failure.blame) == (kind, Stage.CONNECT, Blame.MONITOR)
     assert os.strerror(code) in failed.failure.detail
     assert measurement.connections[0].address == "2606:4700::1111"
 
@@ -152,3 +152,24 @@ def test_where_the_machine_makes_no_socket_the_connection_fails_and_says_why(
 def test_a_kernel_without_ipv6_has_no_way_there(monkeypatch: pytest.MonkeyPatch) -> None:
     refuse_ipv6(monkeypatch, errno.EAFNOSUPPORT)
     assert not has_route("2606:4700::1111")
+
+
+@pytest.mark.parametrize(
+    "code", [errno.ENETUNREACH, errno.EHOSTUNREACH, errno.EACCES, errno.EPERM, errno.EADDRNOTAVAIL]
+)
+def test_where_the_machine_itself_lets_nothing_out_no_site_is_to_blame(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """Without a route, by a rule of its own, or with no local port left: what is said at once nobody else said."""
+    monkeypatch.setattr(socket.socket, "connect_ex", lambda sock, address: code)
+    lab.zone.a["site.test"] = ["127.0.0.1"]
+    failed, _ = lab.fail("http://site.test:8080/")
+    assert (failed.failure.blame, failed.failure.stage) == (Blame.MONITOR, Stage.CONNECT)
+    assert os.strerror(code) in failed.failure.detail
+
+
+def test_what_comes_back_from_the_way_is_the_ways(lab: Lab) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    assert lab.fail(f"http://127.0.0.1:{port}/")[0].failure.blame is Blame.TARGET
+    assert connect_fault(OSError(errno.ENETUNREACH, "Network is unreachable"), "there").failure.blame is Blame.NETWORK
