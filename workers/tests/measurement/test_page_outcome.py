@@ -108,8 +108,18 @@ def test_a_load_that_was_given_up_is_the_pages_doing_only_where_there_was_a_page
     assert (not_begun.failure.kind, not_begun.failure.blame) == (FailureKind.BROWSER_FAILED, Blame.MONITOR)
 
 
-@pytest.mark.parametrize("name", ["ERR_NETWORK_CHANGED", "ERR_INTERNET_DISCONNECTED"])
-def test_a_network_of_our_own_that_changed_or_is_not_there_is_not_blamed_on_the_target(name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "ERR_NETWORK_CHANGED",
+        "ERR_INTERNET_DISCONNECTED",
+        "ERR_ADDRESS_INVALID",
+        "ERR_INSUFFICIENT_RESOURCES",
+        "ERR_NO_BUFFER_SPACE",
+        "ERR_OUT_OF_MEMORY",
+    ],
+)
+def test_what_our_own_machine_or_network_lacks_is_not_blamed_on_the_target(name: str) -> None:
     outcome = outcome_of(replace(GOOD, net_error=name, load_seen=False))
     assert isinstance(outcome, Failed)
     assert outcome.failure.blame is Blame.MONITOR

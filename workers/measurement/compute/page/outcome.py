@@ -37,12 +37,16 @@ KINDS = {
     "ERR_ADDRESS_UNREACHABLE": FailureKind.CONNECT_UNREACHABLE,
     "ERR_NETWORK_ACCESS_DENIED": FailureKind.CONNECT_UNREACHABLE,
     "ERR_CONNECTION_FAILED": FailureKind.CONNECT_UNREACHABLE,
-    "ERR_ADDRESS_INVALID": FailureKind.CONNECT_UNREACHABLE,
     # An interface of the region's own machine came or went, or the machine slept: Chrome drops what it has open. Or it
     # has none but its loopback, or the one that it has is down (ENETDOWN).
     "ERR_NETWORK_CHANGED": FailureKind.BROWSER_FAILED,
     "ERR_INTERNET_DISCONNECTED": FailureKind.BROWSER_FAILED,
     "ERR_NETWORK_IO_SUSPENDED": FailureKind.BROWSER_FAILED,
+    # What the machine itself lacks: ports of its own (EADDRNOTAVAIL), files, memory.
+    "ERR_ADDRESS_INVALID": FailureKind.BROWSER_FAILED,
+    "ERR_INSUFFICIENT_RESOURCES": FailureKind.BROWSER_FAILED,
+    "ERR_NO_BUFFER_SPACE": FailureKind.BROWSER_FAILED,
+    "ERR_OUT_OF_MEMORY": FailureKind.BROWSER_FAILED,
     "ERR_CONNECTION_RESET": FailureKind.CONNECTION_RESET,
     "ERR_CONNECTION_CLOSED": FailureKind.CONNECTION_RESET,
     "ERR_CONNECTION_ABORTED": FailureKind.CONNECTION_RESET,
