@@ -4,6 +4,9 @@ A site that does not answer and an agent that is cut off look alike from inside.
 nobody's names either. The name that is asked for is new each time, so that no cache answers, and below a domain that is
 nobody's site. Who measures private addresses may do so on a network that leads nowhere else, and has no witness.
 
+A network that wants a login first, or a resolver that lies, leads all names to one address. What failed at the address
+to which a name that is nobody's leads as well says nothing of its site.
+
 That names are answered here is kept as a file, since an agent may start before its network does. Where they are not
 although sites are reached, names tell nothing, and nothing is concluded from them.
 """
@@ -23,9 +26,11 @@ from pathlib import Path
 import dns.exception
 import dns.message
 import dns.rcode
+from dns.rdatatype import RdataType
 
+from workers.measurement.addresses import may_measure
 from workers.measurement.failure import SILENT, Blame, Failure, FailureKind, Stage
-from workers.measurement.messages import Failed, Measured
+from workers.measurement.messages import Failed, Measured, PageMeasurement
 from workers.probes.names import LocalNames
 from workers.probes.settings import NameServer, NameSettings
 
@@ -63,7 +68,7 @@ class Witness:
         self._checked_s: float | None = None
         self._doubted_s: float | None = None
         self._cut_off_s: float | None = None
-        self._answered: tuple[float, bool] | None = None
+        self._answered: tuple[float, frozenset[str] | None] | None = None
 
     def heard(self, outcome: Measured | Failed, begun_s: float) -> Measured | Failed:
         """The outcome of a run that began then (monotonic clock), without blame for the site if the agent was cut off.
@@ -73,11 +78,13 @@ class Witness:
         if isinstance(outcome, Measured):
             self._reached(begun_s)
             return outcome
-        ours = outcome.failure.blame is Blame.MONITOR
-        if ours or not _is_unfinished(outcome.failure) or not self._was_cut_off(begun_s):
+        if outcome.failure.blame is Blame.MONITOR:
             return outcome
-        told = f"{outcome.failure.detail.removesuffix('.')}. The agent's name servers answer for no other name either."
-        return replace(outcome, failure=replace(outcome.failure, blame=Blame.MONITOR, detail=told))
+        if _is_unfinished(outcome.failure) and self._was_cut_off(begun_s):
+            return _of_ours(outcome, "The agent's name servers answer for no other name either.")
+        if self._is_led_astray(outcome):
+            return _of_ours(outcome, "The agent's name servers lead a name that is nobody's there as well.")
+        return outcome
 
     def _was_cut_off(self, begun_s: float) -> bool:
         """Now, or lately when another run failed."""
@@ -88,9 +95,20 @@ class Witness:
             return False
         # Who cannot ask concludes nothing.
         with contextlib.suppress(OSError):
-            if self._mark.exists() and not self._answers():
+            if self._mark.exists() and self._heard() is None:
                 self._cut_off_s = now_s
                 return True
+        return False
+
+    def _is_led_astray(self, outcome: Failed) -> bool:
+        """Whether a name that is nobody's leads there too. Of an address that may not be measured nothing is told but
+        that: then it is one of those."""
+        address, blocked = _dialled(outcome), outcome.failure.kind is FailureKind.BLOCKED_DESTINATION
+        if address is None and not blocked:
+            return False
+        with contextlib.suppress(OSError):
+            heard = (self._heard() or frozenset()) if self._mark.exists() else frozenset()
+            return not all(map(may_measure, heard)) if blocked else address in heard
         return False
 
     def _reached(self, begun_s: float) -> None:
@@ -101,7 +119,7 @@ class Witness:
         self._checked_s = now_s
         # What cannot be kept is found out again.
         with contextlib.suppress(OSError):
-            if self._answers():
+            if self._heard() is not None:
                 self._mark.touch(mode=0o600)
                 self._doubted_s = None
             elif self._doubted_s is not None and begun_s >= self._doubted_s:
@@ -110,12 +128,26 @@ class Witness:
                 # The network may have gone right behind that answer: whoever is reached next decides.
                 self._doubted_s, self._checked_s = self._monotonic_s(), None
 
-    def _answers(self) -> bool:
+    def _heard(self) -> frozenset[str] | None:
         with self._lock:
             if self._answered is None or self._monotonic_s() - self._answered[0] >= _HOLDS_S:
-                answered = answers(self._servers())
-                self._answered = (self._monotonic_s(), answered)
+                heard = ask(self._servers())
+                self._answered = (self._monotonic_s(), heard)
             return self._answered[1]
+
+
+def _of_ours(outcome: Failed, why: str) -> Failed:
+    told = f"{outcome.failure.detail.removesuffix('.')}. {why}"
+    return replace(outcome, failure=replace(outcome.failure, blame=Blame.MONITOR, detail=told))
+
+
+def _dialled(outcome: Failed) -> str | None:
+    """The address at which a run failed: of a page that for which its first connection was opened."""
+    seen = outcome.measurement
+    if seen is None:
+        return None
+    connections = seen.waterfall.connections[:1] if isinstance(seen, PageMeasurement) else seen.connections[-1:]
+    return connections[0].address if connections else None
 
 
 def _is_unfinished(failure: Failure) -> bool:
@@ -129,8 +161,9 @@ def witness_in(spool_dir: Path) -> Witness:
     return Witness(spool_dir / "names-are-answered", LocalNames(NameSettings()).servers)
 
 
-def answers(servers: Sequence[NameServer]) -> bool:
-    """Whether any of these name servers says of a new name what only the domain's own servers can know."""
+def ask(servers: Sequence[NameServer]) -> frozenset[str] | None:
+    """The addresses that the first of these name servers to answer gives for a new name: mostly none. None where no
+    server says what only the domain's own can know."""
     query = dns.message.make_query(f"{secrets.token_hex(12)}.{_DOMAIN}", "A")
     with ExitStack() as stack:
         looks = stack.enter_context(selectors.DefaultSelector())
@@ -141,9 +174,10 @@ def answers(servers: Sequence[NameServer]) -> bool:
             for line in lines:
                 with contextlib.suppress(OSError):
                     line.send(query.to_wire())
-            if _hears(looks, query, time.monotonic() + _PATIENCE_S):
-                return True
-    return False
+            heard = _hears(looks, query, time.monotonic() + _PATIENCE_S)
+            if heard is not None:
+                return heard
+    return None
 
 
 def _line(server: NameServer) -> socket.socket | None:
@@ -163,21 +197,27 @@ def _line(server: NameServer) -> socket.socket | None:
     return line
 
 
-def _hears(looks: selectors.BaseSelector, query: dns.message.Message, until_s: float) -> bool:
+def _hears(looks: selectors.BaseSelector, query: dns.message.Message, until_s: float) -> frozenset[str] | None:
     while (left_s := until_s - time.monotonic()) > 0:
         for key, _ in looks.select(left_s):
             assert isinstance(key.fileobj, socket.socket)
             with contextlib.suppress(OSError):
-                if _is_knowledge(key.fileobj.recv(_MAX_MESSAGE_BYTES), query):
-                    return True
-    return False
+                known = _knowledge(key.fileobj.recv(_MAX_MESSAGE_BYTES), query)
+                if known is not None:
+                    return known
+    return None
 
 
-def _is_knowledge(data: bytes, query: dns.message.Message) -> bool:
-    """An address, or the domain's word that there is none: routers that are cut off say that of everything, without."""
+def _knowledge(data: bytes, query: dns.message.Message) -> frozenset[str] | None:
+    """Addresses, or none by the domain's word that there is none: routers that are cut off say that of everything,
+    without. None for what is no knowledge."""
     try:
         reply = dns.message.from_wire(data)
     except (dns.exception.DNSException, ValueError):
-        return False
+        return None
     honest = reply.rcode() in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN)
-    return query.is_response(reply) and honest and bool(reply.answer or reply.authority)
+    if not (query.is_response(reply) and honest and (reply.answer or reply.authority)):
+        return None
+    return frozenset(
+        record.to_text() for records in reply.answer if records.rdtype == RdataType.A for record in records
+    )

@@ -12,11 +12,11 @@ import pytest
 from dns.message import Message
 
 from workers.measurement.failure import Blame, Failure, FailureKind, Stage, failure
-from workers.measurement.messages import Failed, Measured
+from workers.measurement.messages import Failed, Measured, PageMeasurement, ProbeMeasurement
 from workers.probes.settings import NameServer
-from workers.tests.builders import build_probe
+from workers.tests.builders import build_page, build_probe
 from workers.tests.servers import Answer, DnsServer, Zone
-from workers.witness import Witness, answers
+from workers.witness import Witness, ask
 
 LOOPBACK = "127.0.0.1"
 SILENCE = Failed(failure=failure(FailureKind.CONNECT_TIMEOUT, "shop.example"))
@@ -178,7 +178,7 @@ def test_a_name_server_of_a_family_that_the_machine_does_not_speak_is_left_out(
             super().__init__(family, *more)
 
     monkeypatch.setattr(socket, "socket", Old)
-    assert answers([NameServer(address="::1"), *world.servers])
+    assert ask([NameServer(address="::1"), *world.servers]) is not None
 
 
 @pytest.mark.parametrize(
@@ -233,9 +233,9 @@ def test_one_name_server_that_answers_is_enough(world: World) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as mute:
         mute.bind((LOOPBACK, 0))
         silent, nowhere = NameServer(address=LOOPBACK, port=mute.getsockname()[1]), NameServer(address="::ffff:0:1")
-        assert answers([silent, nowhere, *world.servers])
-        assert not answers([silent, nowhere])
-    assert not answers([])
+        assert ask([silent, nowhere, *world.servers]) is not None
+        assert ask([silent, nowhere]) is None
+    assert ask([]) is None
 
 
 @pytest.mark.parametrize("code", [dns.rcode.SERVFAIL, dns.rcode.REFUSED, dns.rcode.NXDOMAIN, dns.rcode.NOERROR])
@@ -245,7 +245,7 @@ def test_what_a_router_says_by_itself_is_no_answer(world: World, code: dns.rcode
         reply.set_rcode(code)
         return reply
 
-    assert not answers([world.serve(answer)])
+    assert ask([world.serve(answer)]) is None
 
 
 def test_nor_is_what_was_not_asked_for(world: World) -> None:
@@ -254,19 +254,46 @@ def test_nor_is_what_was_not_asked_for(world: World) -> None:
         other.id = query.id
         return world.zone.answer(other)
 
-    assert not answers([world.serve(answer)])
+    assert ask([world.serve(answer)]) is None
 
 
-def test_an_address_for_a_name_that_is_nobodys_is_an_answer(world: World) -> None:
-    """Some providers lead who mistypes a name to a page of their own."""
+def lead_to(address: str) -> Answer:
+    """A name server that knows all names, and one address."""
 
     def answer(query: Message) -> Message:
         reply = dns.message.make_response(query)
         name = query.question[0].name
-        reply.answer.append(dns.rrset.from_text(name, 60, "IN", "A", "198.51.100.7"))
+        reply.answer.append(dns.rrset.from_text(name, 60, "IN", "A", address))
         return reply
 
-    assert answers([world.serve(answer)])
+    return answer
+
+
+def test_an_address_for_a_name_that_is_nobodys_is_an_answer(world: World) -> None:
+    """Some providers lead who mistypes a name to a page of their own."""
+    assert ask([world.serve(lead_to("198.51.100.7"))]) == frozenset({"198.51.100.7"})
+
+
+@pytest.mark.parametrize("seen", [build_probe(), build_page()])
+@pytest.mark.parametrize("there", [True, False])
+def test_where_all_names_lead_to_one_address_no_site_is_to_blame_for_what_is_there(
+    world: World, agent: Witness, seen: ProbeMeasurement | PageMeasurement, there: bool
+) -> None:
+    """As in a network that wants a login first, whose certificate is for none of the sites."""
+    connections = seen.waterfall.connections[:1] if isinstance(seen, PageMeasurement) else seen.connections[-1:]
+    failed = Failed(failure=failure(FailureKind.CERTIFICATE_WRONG_HOST), measurement=seen)
+    assert world.blame(agent, failed) is Blame.TARGET
+    world.servers = [world.serve(lead_to(str(connections[0].address) if there else "198.51.100.99"))]
+    world.now_s += 60
+    assert world.blame(agent, failed) is (Blame.MONITOR if there else Blame.TARGET)
+
+
+@pytest.mark.parametrize(("address", "blame"), [("10.0.0.1", Blame.MONITOR), ("8.8.8.8", Blame.TARGET)])
+def test_where_that_may_not_be_measured_it_is_the_agents_network_too(
+    world: World, agent: Witness, address: str, blame: Blame
+) -> None:
+    world.servers = [world.serve(lead_to(address))]
+    assert world.blame(agent, Failed(failure=failure(FailureKind.BLOCKED_DESTINATION, "shop.example"))) is blame
 
 
 def test_a_mark_that_cannot_be_kept_ends_no_run(world: World) -> None:
