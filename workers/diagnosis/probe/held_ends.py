@@ -6,6 +6,7 @@ from math import inf
 from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
+from workers.diagnosis.probe.ended_answers import asked_to_end, is_asked_to_end, rest_us
 from workers.diagnosis.probe.flights import Gap, Turn, answer_turn
 from workers.diagnosis.probe.gaps import LEAST_GROWTH, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
 from workers.diagnosis.probe.thinking import begun_us
@@ -61,13 +62,14 @@ def _held_at_all(case: Case, quick: list[TrialEvidence], delayed: list[TrialEvid
         return _held_us(trial, jitter)
 
     def blind(trial: TrialEvidence) -> bool:
-        return is_blind(trial) or _is_asked_to_end(case, trial)
+        return is_blind(trial) or is_asked_to_end(case, trial)
 
     held = weigh(case, id, delayed, look, counts_round_trips=False, unsure=_may_be_held)
     hurried = held if is_short(quick) else weigh(case, id, quick, look, blind=blind, unsure=_may_be_held)
     if isinstance(held, Sure) and isinstance(hurried, Sure):
         severity = Severity.LOW if _is_free_over_http2(case, held.trials) else Severity.HIGH
-        yield from _compared(held, hurried, quick, delayed, jitter, severity)
+        own_us = rest_us(case, _held(held.trials[0], jitter)[0].bytes_after)
+        yield from _compared(held, hurried, quick, delayed, jitter, severity, own_us)
     elif isinstance(held, NotJudged) and hurried is not None:
         yield held
     elif isinstance(hurried, NotJudged):
@@ -96,7 +98,7 @@ def _held_unless_ended(case: Case) -> Finding | None:
     had room for all of it, and with the end all is sent. Of later answers the end is free where no ticket, or head of
     its own, is under way before it: Linux holds it back for what is small alone (Minshall's variant of Nagle's)."""
     jitter = jitter_us(case)
-    at_once = max((turn.size_bytes for turn in map(_own_turn, _asked_to_end(case)) if turn is not None), default=0)
+    at_once = max((turn.size_bytes for turn in map(_own_turn, asked_to_end(case)) if turn is not None), default=0)
 
     def look(trial: TrialEvidence) -> int | None:
         gap = _end_behind_gap(trial)
@@ -104,7 +106,7 @@ def _held_unless_ended(case: Case) -> Finding | None:
             return None
         return gap.duration_us if _waits_for_ack(trial, gap, ruler_of(trial, jitter)) else None
 
-    asked = (one for one in case.evidence.of(*ASKED, Trial.DELAYED_ACK) if not _is_asked_to_end(case, one))
+    asked = (one for one in case.evidence.of(*ASKED, Trial.DELAYED_ACK) if not is_asked_to_end(case, one))
     sure = weigh(case, FindingId.TCP_NAGLE_DELAYED_ACK, [one for one in asked if first_answer(one) is not None], look)
     if not isinstance(sure, Sure):
         return None
@@ -116,11 +118,6 @@ def _held_unless_ended(case: Case) -> Finding | None:
         saving_us=round(gap_us),
         evidence=sure.facts(fact("gap_quick_ack_ms", ms_of(gap_us))),
     )
-
-
-def _asked_to_end(case: Case) -> list[TrialEvidence]:
-    own = [one for one in case.evidence.of(*ASKED) if _is_asked_to_end(case, one)]
-    return [one for one in own if not lost_packets(one) and not is_late(one) and not is_blind(one)]
 
 
 def _own_turn(trial: TrialEvidence) -> Turn | None:
@@ -258,13 +255,6 @@ def _ends(trial: TrialEvidence) -> bool:
     return last is not None and begun is not None and last.at_us >= begun and last.application is False
 
 
-def _is_asked_to_end(case: Case, trial: TrialEvidence) -> bool:
-    """Whether it is the run's own, the first that was answered: that asks for the end of the connection too, with which
-    all is sent, and not every server says good-bye."""
-    own = next((one for one in case.evidence.trials if first_answer(one) is not None), None)
-    return trial is own and not over_http2(trial)
-
-
 def _held_us(trial: TrialEvidence, jitter: int) -> int | None:
     """How long the end of an answer was held back in this connection; None when it was not."""
     return max((gap.duration_us for gap in _held(trial, jitter)), default=None)
@@ -278,8 +268,9 @@ def _first_delayed_us(trial: TrialEvidence, jitter: int, least_us: float) -> int
 
 
 def _held(trial: TrialEvidence, jitter: int) -> list[Gap]:
+    """The last silence of each answer, where it is so: what is held before another one costs no more than that."""
     ruler = ruler_of(trial, jitter)
-    known = (one for exchange in _holding(trial) for one in answer_gaps(trial, exchange, ruler))
+    known = (one for exchange in _holding(trial) for one in answer_gaps(trial, exchange, ruler)[-1:])
     return [one.gap for one in known if _is_held(one, trial, ruler)]
 
 
@@ -365,8 +356,10 @@ def _compared(
     delayed: list[TrialEvidence],
     jitter: int,
     severity: Severity,
+    own_us: int,
 ) -> Verdicts:
-    """A finding when the wait is as much longer as our acknowledgement is later: then it waits for that."""
+    """A finding when the wait is as much longer as our acknowledgement is later: then it waits for that, but for the
+    `own_us` that the server takes itself."""
     clean = [trial for trial in quick if not lost_packets(trial) and not is_late(trial)]
     waits_us = list(map(_longest_us, clean)) if is_short(clean) else hurried.seen
     # A process that reads late acknowledges late: the least of them is the quick one.
@@ -389,7 +382,7 @@ def _compared(
         id=FindingId.TCP_NAGLE_DELAYED_ACK,
         severity=severity,
         confidence=held.confidence,
-        saving_us=round(delayed_us),
+        saving_us=round(delayed_us) - own_us,
         evidence=held.facts(
             fact("gap_delayed_ack_ms", ms_of(delayed_us)),
             fact("gap_quick_ack_ms", ms_of(quick_us)),

@@ -104,3 +104,25 @@ def test_an_end_that_waits_behind_tickets_over_http_1_alone_holds_no_browser_up(
     new = [connection(replace(way, nagle=False), replace(one_write, settings_bytes=80), Trial.HTTP2)] * 3
     told = found(transport.RULES, probe([*old, *new]))[Id.TCP_NAGLE_DELAYED_ACK]
     assert told.severity is Severity.LOW
+
+
+@ANYWHERE
+def test_of_an_end_that_the_server_itself_writes_late_nagle_costs_the_rest(rtt_ms: float) -> None:
+    """How late shows where the end of the connection sends it at once."""
+    rest_us = round(rtt_ms * 400)
+    resting = Server(body_bytes=700, body_stall=(300, rest_us))
+    way = Path(rtt_ms=rtt_ms, nagle=True)
+    held, free = (connection(replace(way, nagle=nagle), resting, Trial.DELAYED_ACK) for nagle in (True, False))
+    told = found(transport.RULES, asked_to_end(way, resting))[Id.TCP_NAGLE_DELAYED_ACK]
+    cost_us = (held.exchanges[0].ended_us or 0) - (free.exchanges[0].ended_us or 0)
+    assert told.saving_us == pytest.approx(cost_us, abs=2_000)
+
+
+@ANYWHERE
+def test_what_the_server_has_still_to_say_behind_an_end_that_was_held_comes_no_sooner_without_nagle(
+    rtt_ms: float,
+) -> None:
+    late_us = round(rtt_ms * 1_000)
+    resting = Server(body_bytes=900, stops=((300, 0), (200, late_us // 4), (200, 3 * late_us)))
+    evidence = asked_to_end(Path(rtt_ms=rtt_ms, nagle=True), resting)
+    assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, evidence)

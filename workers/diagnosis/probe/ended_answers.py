@@ -1,0 +1,41 @@
+"""The run's own answer, which asks for the end of the connection too: with that a server's kernel sends all that it
+has, and Nagle's algorithm holds nothing back."""
+
+from workers.diagnosis.case import Case, lost_packets, rtt_of
+from workers.diagnosis.probe.flights import answer_turn
+from workers.diagnosis.probe.tls_visits import over_http2
+from workers.diagnosis.probe.weighing import ASKED, is_blind, is_late, jitter_us
+from workers.diagnosis.probe.windows import first_answer
+from workers.measurement.evidence import TrialEvidence
+from workers.measurement.thresholds import LEAST_RTT
+
+
+def is_asked_to_end(case: Case, trial: TrialEvidence) -> bool:
+    """Whether it is the first that was answered. Not every server says good-bye."""
+    own = next((one for one in case.evidence.trials if first_answer(one) is not None), None)
+    return trial is own and not over_http2(trial)
+
+
+def asked_to_end(case: Case) -> list[TrialEvidence]:
+    """That one connection, where it shows what the server did."""
+    own = [one for one in case.evidence.of(*ASKED) if is_asked_to_end(case, one)]
+    return [one for one in own if not lost_packets(one) and not is_late(one) and not is_blind(one)]
+
+
+def rest_us(case: Case, end_bytes: int) -> int:
+    """How long the server itself takes until it has written an end of so many bytes; 0 where that is not known, as of
+    servers that keep the connection, and with it the end, all the same."""
+    jitter = jitter_us(case)
+    rests = [
+        rest
+        for trial in asked_to_end(case)
+        if jitter < (rest := _came_later_us(trial, end_bytes)) < LEAST_RTT * (rtt_of(trial) or 0) - jitter
+    ]
+    return max(rests, default=0)
+
+
+def _came_later_us(trial: TrialEvidence, end_bytes: int) -> int:
+    """How much later than what was before it the end of its answer was there."""
+    turn = answer_turn(trial, trial.exchanges[0], longest_us=0)
+    gaps = () if turn is None or turn.cut else turn.gaps()
+    return min((turn.end_us - gap.start_us for gap in gaps if turn and gap.bytes_after >= end_bytes), default=0)
