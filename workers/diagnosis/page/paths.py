@@ -7,6 +7,7 @@ what the claims before it have left.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from workers.diagnosis.page.instants import CLOCKS_US, DIRECTLY_US, GONE_US
 from workers.diagnosis.page.largest_paint import largest_row
@@ -114,21 +115,28 @@ class PaintPath:
 
     def claimed_us(self, row: Request) -> int:
         """By how much sooner a row comes by what was claimed of it, and of those that lead to it."""
-        return self._sooner_us(row.number, self._sooner)
+        return self._sooner_by(self._sooner).get(row.number, self._sooner.get(row.number, 0))
 
     def _with(self, sooner: Mapping[int, int]) -> dict[int, int]:
         return {number: self._sooner.get(number, 0) + sooner.get(number, 0) for number in {*self._sooner, *sooner}}
 
     def _paint_us(self, sooner: Mapping[int, int]) -> int:
-        ends = {number: end - self._sooner_us(number, sooner) for number, end in self.ends.items()}
-        return max(self.made_us, self.fonts.free_us(ends))
+        sooner_us = self._sooner_by(sooner)
+        return max(
+            self.made_us, self.fonts.free_us({number: end - sooner_us[number] for number, end in self.ends.items()})
+        )
 
-    def _sooner_us(self, number: int, sooner: Mapping[int, int]) -> int:
-        """What leads to a row is always one with a smaller number, or leads to a task, which leads to none."""
-        sooner_us, link = 0, number
-        while link in self.after:
-            sooner_us, link = sooner_us + sooner.get(link, 0), self.after[link]
-        return sooner_us + sooner.get(link, 0)
+    def _sooner_by(self, sooner: Mapping[int, int]) -> dict[int, int]:
+        """By how much sooner each comes by itself and by what leads to it."""
+        found: dict[int, int] = {}
+        for number in self._in_order:
+            found[number] = sooner.get(number, 0) + (found[self.after[number]] if number in self.after else 0)
+        return found
+
+    @cached_property
+    def _in_order(self) -> list[int]:
+        """What leads to a row is always one with a smaller number; a task leads to none."""
+        return sorted({*self.ends, *self.after, *self.after.values()}, key=lambda number: (number < 0, number))
 
 
 def shows_nothing(page: PageMeasurement) -> bool:
