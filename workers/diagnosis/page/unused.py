@@ -13,6 +13,7 @@ from workers.diagnosis.page.loads import load_of
 from workers.diagnosis.page.needless_bytes import FewerBytes
 from workers.diagnosis.page.rendering import FILES_NAMED, named
 from workers.diagnosis.page.spans import covered_us, overlaps, within
+from workers.diagnosis.probe.slow_start import coming_us
 from workers.diagnosis.units import size
 from workers.measurement.finding import FindingId
 from workers.measurement.thresholds import UNUSED_BYTES
@@ -84,7 +85,7 @@ def _sooner_us(case: PageCase, row: Request, *, is_certain: bool) -> int:
     fewer_us = FewerBytes(case=case, fewer={one.number: one.transferred_bytes or 0 for one in ahead}).sooner_us(row)
     # What is gained of its own bytes is told as if it began to come no sooner.
     sooner_us = max(held_us, fewer_us, min(held_us + fewer_us, _on_line_us(case, row, beside)))
-    return round(sooner_us * _kept_share(case, row, beside)) if is_certain else sooner_us
+    return min(sooner_us, _room_us(case, row, beside)) if is_certain else sooner_us
 
 
 def _is_ahead(unused: Request, row: Request) -> bool:
@@ -93,23 +94,33 @@ def _is_ahead(unused: Request, row: Request) -> bool:
     return is_there or _URGENCY.get(unused.priority or "", 0) > _URGENCY.get(row.priority or "", 0)
 
 
-def _kept_share(case: PageCase, row: Request, unused: Sequence[Request]) -> float:
-    """How much of what those took a file has at least: each other one that was still on its way might have come in
-    their place, with as many bytes as the file's own where all share alike."""
+def _room_us(case: PageCase, row: Request, unused: Sequence[Request]) -> int:
+    """By how much sooner a file comes at least: since it was due its connection brings all else that had come by then,
+    as a window grows and the line carries it. Each other one that was still on its way might have come in place of
+    those, with as many bytes as the file's own where all share alike."""
+    due_us, end_us, own_bytes = _due_us(case, row), row.timing.end_us or 0, row.transferred_bytes or 0
+    if due_us is None or due_us >= end_us:
+        return 0
+    others = [load for one in _others(case, row, unused) if (load := load_of(one)) and load.span.start_us < end_us]
+    until = Span(start_us=0, end_us=end_us)
+    needed_bytes = own_bytes + sum(load.bytes_in(until) for load in others if load.span.end_us > due_us)
+    left_bytes = sum(min(load.size_bytes - load.bytes_in(until), own_bytes) for load in others)
+    came_bytes = _came_bytes(row, unused)
+    rate = case.carried_rate(row) or (needed_bytes + came_bytes) / (end_us - due_us)
+    least_us = coming_us(needed_bytes + min(came_bytes, left_bytes), rate, case.trip_us(row))
+    return max(0, end_us - due_us - round(least_us))
+
+
+def _came_bytes(row: Request, unused: Sequence[Request]) -> float:
+    """How much of those had come until a file was there."""
     until = Span(start_us=0, end_us=row.timing.end_us or 0)
-    behind = [load for one in _others(case, row, unused) if (load := load_of(one))]
-    left = [load.size_bytes - load.bytes_in(until) for load in behind if load.span.start_us < until.end_us]
-    came = sum(load.bytes_in(until) for one in unused if (load := load_of(one)))
-    taken = sum(min(left_bytes, row.transferred_bytes or 0) for left_bytes in left)
-    return max(0.0, 1 - taken / came) if came else 0.0
+    return sum(load.bytes_in(until) for one in unused if (load := load_of(one)))
 
 
 def _on_line_us(case: PageCase, row: Request, unused: Sequence[Request]) -> int:
     """How long the line took for what had come of those until a file was there; 0 where nobody knows its rate."""
     rate = case.carried_rate(row)
-    until = Span(start_us=0, end_us=row.timing.end_us or 0)
-    came = sum(load.bytes_in(until) for one in unused if (load := load_of(one)))
-    return round(came / rate) if rate else 0
+    return round(_came_bytes(row, unused) / rate) if rate else 0
 
 
 def _held_us(case: PageCase, row: Request, unused: Sequence[Request]) -> int:

@@ -9,6 +9,7 @@ from workers.measurement.finding import Finding, FindingId
 from workers.measurement.messages import PageMeasurement
 from workers.measurement.page_view import ConsoleLevel, ConsoleMessage
 from workers.measurement.waterfall import Request, ResourceType, RowFlag, ServedFrom
+from workers.tests.builders import build_connection
 from workers.tests.diagnosis.page_sketch import MAIN, diagnosed, evidence_of, picture, row, sketch, style, told
 
 UNUSED = FindingId.PAGE_PRELOAD_UNUSED
@@ -144,6 +145,18 @@ def test_where_the_order_of_a_server_decides_no_milliseconds_are_told() -> None:
     assert saving_ms(shown(hero(400, 880), 900)) is not None
     other = row(4, ResourceType.SCRIPT, 310, 1_280, first_ms=400, transferred_bytes=400_000, priority="Low")
     assert saving_ms(page(hero(400, 880), other, vitals={"lcp_us": 900_000, "lcp_url": hero(400, 880).url})) is None
+
+
+@pytest.mark.parametrize(("trip_ms", "is_told"), [(20, True), (150, False)])
+def test_what_a_window_had_to_grow_for_comes_no_sooner_for_certain(trip_ms: int, is_told: bool) -> None:
+    """The bytes of the script made the window large for those of the style sheet: in the lab (h2o) 147 ms were told,
+    and the sheet came 4 ms later without the script."""
+    sheet = style(3, 310, 635 + trip_ms, first_ms=465 + trip_ms, transferred_bytes=60_200)
+    other = picture(4, 310, 640 + trip_ms, first_ms=466 + trip_ms, transferred_bytes=2_000)
+    measured = page(sheet, other, hint=hinted(640 + trip_ms, first_ms=320 + trip_ms), fcp_ms=650 + trip_ms)
+    far = build_connection(number=1, host=MAIN, rtt_us=trip_ms * 1000, pauses=())
+    found = saving_ms(replace(measured, waterfall=replace(measured.waterfall, connections=(far,))))
+    assert (found is not None) is is_told
 
 
 @pytest.mark.parametrize(("urgency", "is_told"), [("VeryHigh", False), ("Medium", True)])
