@@ -61,10 +61,12 @@ class _Sooner:
 
 
 def _claim(case: PageCase) -> int:
-    """What is gained where it hardly matters in which order the server sends files; 0 where that decides."""
+    """What is gained where it hardly matters in which order the server sends files; 0 where that decides, and where it
+    is no more than what may be doubted of any."""
     most, least = _sooner(case, is_certain=False), _sooner(case, is_certain=True)
-    doubt_us = most.gain_us(case) - least.gain_us(case)
-    return most.claim_us(case) if doubt_us <= max(_DOUBT * most.gain_us(case), _DOUBT_US) else 0
+    gain_us = most.gain_us(case)
+    is_sure = gain_us - least.gain_us(case) <= max(_DOUBT * gain_us, _DOUBT_US) < gain_us
+    return most.claim_us(case) if is_sure else 0
 
 
 def _sooner(case: PageCase, *, is_certain: bool) -> _Sooner:
