@@ -17,6 +17,7 @@ from workers.measurement.messages import (
     Failed,
     Kind,
     Measured,
+    Measurement,
     Missed,
     MissedReason,
     OnProgress,
@@ -155,19 +156,29 @@ def _measure(request: RunRequest, instruments: Instruments, on_progress: OnProgr
 def _without_pauses(seen: Seen, stood_s: float) -> Seen:
     """Nobody is blamed for what took its time while this process stood still, and what it read late is not measured.
 
-    What the kernel stamped is mostly right all the same, and compared with nothing.
+    What the kernel stamped is mostly right all the same, and compared with nothing; so is what a moment disturbed.
     """
-    outcome, _ = seen
-    if stood_s < LEAST_S or isinstance(outcome, Missed):
+    outcome, pictures = seen
+    if not stood_s or isinstance(outcome, Missed):
         return seen
     why = f"The agent itself stood still for {stood_s:.0f} s meanwhile"
     if isinstance(outcome, Failed):
+        if stood_s < LEAST_S:
+            return seen
         told = f"{outcome.failure.detail.removesuffix('.')}. {why}."
         return replace(outcome, failure=replace(outcome.failure, blame=Blame.MONITOR, detail=told)), _NONE
     measurement = outcome.measurement
-    if isinstance(measurement, PageMeasurement) or measurement.clock is MeasuredBy.USER:
+    by_our_clock = isinstance(measurement, PageMeasurement) or measurement.clock is MeasuredBy.USER
+    if stood_s >= LEAST_S and by_our_clock:
         return Failed(failure=failure(FailureKind.INTERNAL_ERROR, why[:1].lower() + why[1:])), _NONE
-    return replace(outcome, measurement=replace(measurement, contention_us=round(stood_s * 1_000_000))), _NONE
+    return replace(outcome, measurement=_disturbed(measurement, round(stood_s * 1_000_000))), pictures
+
+
+def _disturbed(seen: Measurement, stood_us: int) -> Measurement:
+    if isinstance(seen, PageMeasurement):
+        vitals = replace(seen.vitals, contention_us=(seen.vitals.contention_us or 0) + stood_us)
+        return replace(seen, vitals=vitals)
+    return replace(seen, contention_us=max(seen.contention_us or 0, stood_us))
 
 
 def _use_instrument(request: RunRequest, instruments: Instruments, on_progress: OnProgress) -> Seen:

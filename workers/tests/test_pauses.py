@@ -18,7 +18,8 @@ from workers.tests.fakes import FakeLoader, FakePageLoad, FakeProber
 class Time:
     """Stands where it is put."""
 
-    now_s = 1_000.0
+    def __init__(self, now_s: float = 1_000.0) -> None:
+        self.now_s = now_s
 
     def __call__(self) -> float:
         return self.now_s
@@ -32,8 +33,22 @@ def test_a_pause_is_known_to_whom_it_came_in_between() -> None:
     after = pauses.since()
     assert before() == pytest.approx(59.5)
     assert after() == 0
-    time_.now_s += 1
+    time_.now_s += TICK_S + 0.2
     assert after() == 0
+
+
+@pytest.mark.parametrize(
+    ("stood_s", "computed_s", "told_s"),
+    [(0.2, 0.0, 0.0), (0.3, 0.0, 0.3), (1.0, 0.5, 1.0), (1.0, 1.5, 0.0), (30.0, 30.5, 30.0)],
+)
+def test_who_only_computed_for_a_moment_did_not_stand_still(stood_s: float, computed_s: float, told_s: float) -> None:
+    """What computes may keep its own watch waiting for the interpreter."""
+    time_, computed = Time(), Time(0)
+    pauses = Pauses(time_, computed)
+    stood = pauses.since()
+    time_.now_s += TICK_S + stood_s + 0.001
+    computed.now_s += computed_s
+    assert stood() == pytest.approx(told_s, abs=0.01)
 
 
 @pytest.mark.parametrize(
@@ -60,9 +75,22 @@ def test_a_page_that_was_loaded_while_its_agent_stood_still_is_not_measured() ->
 
 
 def test_a_probe_that_ended_well_goes_by_the_kernels_stamps_and_counts_for_no_comparison() -> None:
-    assert run(build_request(), Measured(measurement=build_probe()), 1.9) == Measured(measurement=build_probe())
-    outcome = run(build_request(), Measured(measurement=build_probe()), 30)
-    assert outcome == Measured(measurement=replace(build_probe(), contention_us=30_000_000))
+    assert run(build_request(), Measured(measurement=build_probe()), 0) == Measured(measurement=build_probe())
+    for stood_s in (1, 30):
+        outcome = run(build_request(), Measured(measurement=build_probe()), stood_s)
+        assert outcome == Measured(measurement=replace(build_probe(), contention_us=stood_s * 1_000_000))
+
+
+def test_a_page_beside_which_its_agent_stood_still_for_a_moment_was_kept_waiting() -> None:
+    seen = build_page()
+    outcome = run(build_request(kind=Kind.PAGE), Measured(measurement=seen), 1)
+    waited_us = (seen.vitals.contention_us or 0) + 1_000_000
+    assert outcome == Measured(measurement=replace(seen, vitals=replace(seen.vitals, contention_us=waited_us)))
+
+
+def test_what_fails_beside_a_moments_pause_fails_as_it_is() -> None:
+    failed = Failed(failure=failure(FailureKind.CONNECT_REFUSED), measurement=build_probe())
+    assert run(build_request(), failed, 1) == failed
 
 
 def test_a_process_that_was_stopped_knows_it() -> None:
