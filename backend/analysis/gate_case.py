@@ -18,6 +18,7 @@ from backend.analysis.students import students
 _NORMAL = NormalDist()
 _HABIT = "It was as high at this time the day before."
 _ALREADY = "It was as high in the hour before the release. If that was its rollout, tell of the deploy as that begins."
+_LOST = "It was lower in the hour before the release, and rose with it by more than the limit."
 _CHANCE = "So many of the earlier runs were as high that these may be among them by chance."
 # Of what comes every day, each day shows so much at least, and of what had come before the release the hour before it.
 # Measured at 99 %, one region, 20 minutes into half an hour of every day that is a fifth slower: with 0.6 in its place
@@ -59,6 +60,12 @@ class Case:
         if self.already.day_before >= part:
             return _HABIT
         return _ALREADY if self.already.hour_before >= part else ""
+
+    @property
+    def loses_a_gain(self) -> bool:
+        """Whether it rose by more than is allowed from what it had come down to right before the release."""
+        before = max(self.value_at(-self.already.quicker), 0.0)
+        return self.value_at(self.estimate.shift) - before > _allowed(self.rule, before, self.offset)
 
     @property
     def is_chance(self) -> bool:
@@ -124,10 +131,7 @@ def case_of(comparison: Comparison, plan: Plan) -> Case:
 def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
     level = float(np.mean([np.median(values) for values in both.history]))
     base = max(round(exp(level) - offset, _DIGITS), 0.0)
-    allowed = base * (rule.max_change_pct or 0.0) / 100
-    least = rule.min_change or least_change_of(rule.metric)
-    # From nothing, per cents mean nothing: then as much is allowed as a value counts as at least.
-    most = max(allowed, least) or offset
+    most = _allowed(rule, base, offset)
 
     def shift_to(increase: float) -> float:
         return log((base + increase + offset) / (base + offset))
@@ -139,16 +143,26 @@ def _change(rule: Rule, both: Sides, estimate: Estimate, offset: float) -> Case:
         offset=offset,
         base=base,
         limit=shift_to(most),
-        floor=shift_to(max(most / 2, least)),
+        floor=shift_to(max(most / 2, _least(rule))),
     )
 
 
+def _allowed(rule: Rule, base: float, offset: float) -> float:
+    """By how much a value may rise. From nothing, per cents mean nothing: then by as much as one counts as at least."""
+    return max(base * (rule.max_change_pct or 0.0) / 100, _least(rule)) or offset
+
+
+def _least(rule: Rule) -> float:
+    return rule.min_change or least_change_of(rule.metric)
+
+
 def verdict_of(case: Case, quantiles: Quantiles) -> tuple[Verdict, str]:
-    """PASS where even the upper bound is below the limit, FAIL where a slowdown is sure, as large as the floor, was not
-    there already and is none of history's own; and why it is neither, where there is more to say than its bounds."""
+    """PASS where even the upper bound is below the limit and it loses no gain of right before, FAIL where a slowdown is
+    sure, as large as the floor, was not there already and is none of history's own; and why it is neither, where there
+    is more to say than its bounds."""
     shift = case.estimate.shift
     if shift + case.too_low(quantiles.high) < case.limit:
-        return Verdict.PASS, ""
+        return (Verdict.INCONCLUSIVE, _LOST) if case.loses_a_gain else (Verdict.PASS, "")
     is_slower = shift - case.too_high(quantiles.low) > 0 and shift >= case.floor
     if case.excuse or not is_slower:
         return Verdict.INCONCLUSIVE, case.excuse

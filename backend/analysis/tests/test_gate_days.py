@@ -148,6 +148,28 @@ def test_what_began_too_late_to_be_most_of_the_hour_before_the_release_is_seen_i
     assert (0.05 <= found.hour_before <= 0.13) is is_seen
 
 
+@pytest.mark.parametrize(("since_h", "is_seen"), [(12, False), (3, True), (0.7, True), (0.4, True), (0.1, False)])
+def test_what_the_hour_before_the_release_was_quicker_by_than_history_is_known(since_h: float, is_seen: bool) -> None:
+    quick = from_on(-since_h * HOUR_S, since_h * HOUR_S)
+    found = already(lambda made: -quick(made), noise=0.02, every_s=300)
+    assert (0.07 <= found.quicker <= 0.13) is is_seen
+
+
+def test_an_hour_that_is_quick_every_day_is_no_gain_that_a_release_can_lose() -> None:
+    quick_daily = {days: from_on(-days * DAY_S - HOUR_S, HOUR_S) for days in (0, 1)}
+    found = already(lambda made: -quick_daily[0](made) - quick_daily[1](made), noise=0.02, every_s=300)
+    assert found.quicker <= 0.03
+
+
+@pytest.mark.parametrize(("slower", "least", "most"), [(0.0, 98, 100), (0.2, 0, 1)])
+def test_a_release_that_loses_what_was_gained_hours_before_it_does_not_pass_for_the_middle_of_the_day(
+    slower: float, least: float, most: float
+) -> None:
+    """A fifth slower than it was for three hours is as slow as the day before: 18 of a hundred such releases passed."""
+    counts = outcomes(lambda at: -log(1.25) if at >= -3 * HOUR_S else 0.0, slower=slower, cv=0.05, confidence=0.95)
+    assert least / 100 * GATES <= counts[Verdict.PASS] <= most / 100 * GATES
+
+
 @pytest.mark.parametrize(
     ("lasting_h", "cv", "every_s", "confidence", "most_pct"),
     [
