@@ -82,7 +82,7 @@ def _judge(rule: Rule, place: _Place, now: datetime, since: datetime | None, *, 
         is_due = since is not None and now - place.silent_at(since) > limit + timedelta(seconds=rule.delay_s)
         return _open(rule, place, now) if is_due else 0
     if is_heard and place.blind is None:
-        return _end(rule, place, now)
+        return _end(rule, place, now, Resolution.RECOVERED)
     if is_heard and place.blind is not None and facts.get("why") != place.blind.why:
         return _correct(rule, place, now)
     return 0
@@ -111,11 +111,12 @@ def _standing(place: _Place, monitors: int) -> Standing:
 
 
 @transaction.atomic
-def _end(rule: Rule, place: _Place, now: datetime) -> int:
+def _end(rule: Rule, place: _Place, now: datetime, resolution: Resolution) -> int:
     if lock_open(rule.organisation_id, f"agent/{place.region.code}") is None:
         return 0
     standing = Standing(state=State.OK, since_us=to_us(place.seen_at))
-    return int(apply(_change(rule, place, standing, State.NO_DATA, now), now=now) is not None)
+    change = replace(_change(rule, place, standing, State.NO_DATA, now), resolution=resolution)
+    return int(apply(change, now=now) is not None)
 
 
 def _change(rule: Rule, place: _Place, standing: Standing, before: State, now: datetime) -> Change:
@@ -137,11 +138,11 @@ def _closed_by_a_person(rule: Rule, place: _Place) -> bool:
 
 
 def _forget_regions(now: datetime) -> int:
-    """A region that was switched off is no longer silent."""
+    """A region that was removed is no longer silent, and not back either."""
     gone = Incident.objects.filter(Q(region__enabled=False), key__startswith="agent/", resolved_at=None)
     count = 0
     for rule_id, region in gone.values_list("members__rule", "region"):
         rule = Rule.objects.filter(pk=rule_id).first()
         place = _Place(region=Region.objects.get(pk=region), seen_at=now)
-        count += _end(rule, place, now) if rule else 0
+        count += _end(rule, place, now, Resolution.REMOVED) if rule else 0
     return count

@@ -44,6 +44,7 @@ class Resolution(models.TextChoices):
     PAUSED = "paused", "The monitor was paused"
     REPLACED = "replaced", "Something else is measured now"
     UNMEASURED = "unmeasured", "No region measures it any more"
+    REMOVED = "removed", "The region was removed"
 
 
 # Ends that may be none.

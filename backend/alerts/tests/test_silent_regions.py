@@ -7,7 +7,7 @@ import pytest
 from backend.accounts.models import Organisation
 from backend.alerts.actions.incidents import resolve
 from backend.alerts.models import Channel, ChannelKind, Delivery, Incident, Member, Notice, Rule
-from backend.alerts.tests.world import World, make_rule, make_world, told
+from backend.alerts.tests.world import World, make_rule, make_world, titles, told
 from backend.cast import Member as Person
 from backend.fleet.models import Region
 from backend.runs.models import Schedule
@@ -67,6 +67,16 @@ def test_a_region_that_is_switched_off_is_not_silent() -> None:
     Region.objects.filter(code="sin").update(enabled=False)
     silent_for(world, 10)
     assert Incident.objects.count() == 0
+
+
+def test_a_silent_region_that_is_removed_is_not_said_to_be_back() -> None:
+    world = watched()
+    silent_for(world, 10)
+    Region.objects.filter(code="sin").update(enabled=False)
+    world.judge()
+    assert told() == ["opened", "resolved"]
+    assert titles()[-1].startswith("Closed after ")
+    assert Notice.objects.latest("pk").message["sentences"] == ["The region was removed."]
 
 
 @pytest.mark.parametrize("is_scheduled", [True, False])
