@@ -223,9 +223,9 @@ class Detector:
                 return self._end(at)
             self._set_offsets()
         if episode.watch.is_gone:
-            back_at, over = episode.watch.back_at, episode.follow(at, self._facts)
+            over = episode.follow(at, self._facts)
             if over:
-                return self._end(at, back_at)
+                return self._end(at, episode.watch.back_at)
             if over is not None:
                 self._rebase()
                 return [Event(kind=Kind.EASED, at=at, alert=episode.alert)]

@@ -5,6 +5,8 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from math import inf, log1p
 from typing import Any
 
+import numpy as np
+
 from backend.analysis.change import (
     Change,
     Question,
@@ -24,6 +26,7 @@ from backend.analysis.model import Model
 from backend.analysis.onset import Onset
 from backend.analysis.persistence import Watch
 from backend.analysis.settings import DAY_S, HOUR_S, ROLLOUT_S, Settings
+from backend.analysis.transform import to_log
 
 # How far back a change is looked for: so many rounds of tests, at least a day.
 _LOOK_BACK_ROUNDS = 600
@@ -31,7 +34,7 @@ _LOOK_BACK_ROUNDS = 600
 _HABIT_PART, _BEFORE_HABIT = 0.6, 0.4
 # A region that brought nothing for so many rounds of tests is silent; one where half of the runs fail is not. When no
 # region brought anything for a few rounds, it is ours.
-_SILENT_ROUNDS, _OUR_ROUNDS = 12, 3
+_SILENT_ROUNDS, OUR_ROUNDS = 12, 3
 # Twice the standard error: a level that is no further off may be the old one.
 _ERRORS = 2
 # Evidence, in natural logarithms of likelihood, that a level is the old one, or that a part of the shift is left.
@@ -90,6 +93,15 @@ class Facts:
         samples = self.history.samples(since, at)
         return level_error({region: series for region, series in samples.items() if region in regions}, self.model)
 
+    def deviations(self, since: float, at: float, regions: Collection[str]) -> list[tuple[float, str, float]]:
+        """Of all runs of these regions from the baseline, in standard deviations: when, where and how far."""
+        samples, found = self.history.samples(since, at), []
+        for region in samples.keys() & set(regions):
+            times, values = np.asarray(samples[region][0], dtype=np.float64), samples[region][1]
+            far = self.model.members[region].baseline.deviations(times, to_log(values, self.settings))
+            found += [(when, region, one) for when, one in zip(times.tolist(), far.tolist(), strict=True)]
+        return sorted(found)
+
     def reporting(self, since: float, at: float) -> set[str]:
         """The regions that brought anything."""
         samples = self.history.samples(since, at)
@@ -130,16 +142,17 @@ class Episode:
 
     def add(self, at: float, region: str, deviation: float, facts: Facts) -> None:
         """Takes in a sample, by its deviation from the baseline in standard deviations."""
-        if at - max(self.heard.values(), default=at) > _OUR_ROUNDS * facts.settings.interval_s:
+        if at - max(self.heard.values(), default=at) > OUR_ROUNDS * facts.settings.interval_s:
             self.heard = dict.fromkeys(self.heard, at)
         self.heard[region] = at
-        shift = self.shifts.get(region)
-        if shift is None:
-            return
-        size = self.caution * abs(shift) / facts.model.members[region].baseline.scale
+        if region in self.shifts:
+            self._show(self.watch, at, region, deviation, facts)
+
+    def _show(self, watch: Watch, at: float, region: str, deviation: float, facts: Facts) -> None:
+        size = self.caution * abs(self.shifts[region]) / facts.model.members[region].baseline.scale
         alone = len(self.shifts) == 1
         noise = facts.model.members[region].noise if alone else facts.model.noise
-        self.watch.add(at, self.direction * deviation, size, noise)
+        watch.add(at, self.direction * deviation, size, noise)
 
     def keep(self, regions: Collection[str]) -> None:
         """Only these are measured from: whatever others said last, they are silent from now on."""
@@ -218,6 +231,7 @@ class Episode:
     def follow(self, at: float, facts: Facts) -> bool | None:
         """Takes the level since it began to go back as the present one; True when that is as good as the old one, None
         while it may be either."""
+        self._look_back(at, facts)
         since = self.watch.back_since
         over = self._ease(self._levels_since(since, at, facts), since, at, facts)
         if over is None:
@@ -225,6 +239,18 @@ class Episode:
         else:
             self.watch.look_anew(at)
         return over
+
+    def _look_back(self, at: float, facts: Facts) -> None:
+        """Where runs came late, dates what goes back with them: those from just before and behind a gap say nothing of
+        slow ones between."""
+        runs = facts.deviations(self.watch.gone_since, at, self.shifts)
+        if len(runs) <= self.watch.shown:
+            return
+        seen = self.watch.at_its_low()
+        for when, region, deviation in runs:
+            self._show(seen, when, region, deviation, facts)
+        self.watch.gone_since, self.watch.back_at = seen.gone_since, seen.back_at
+        self.watch.shown = seen.shown
 
     def _levels_since(self, since: float, at: float, facts: Facts, *among: str) -> dict[str, float]:
         samples = facts.history.samples(since, at)

@@ -1,6 +1,6 @@
 """Whether the level of an open alert stays, or goes back to what it was: evidence from after the alert alone."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 
 from backend.analysis.baseline import CLIP
@@ -27,7 +27,7 @@ class Watch:
     """`stays`: likelihood of the shift against none since the alert. `gone`: the same the other way round since its
     last low, at `gone_since`, behind which the first sample came at `back_at`. At `ask_at` it is asked what is left.
     `runs`: all at the present level; `back`: those among them that were as the old ones, and yet it did not go back;
-    `going`: those of which nobody knows yet."""
+    `going`: those of which nobody knows yet; `shown`: all since the low."""
 
     stays: float
     gone: float
@@ -37,6 +37,7 @@ class Watch:
     runs: int = 0
     back: int = 0
     going: int = 0
+    shown: int = 0
 
     def add(self, at: float, deviation: float, size: float, noise: Noise) -> None:
         """Takes in a deviation from the baseline in the alert's direction, where the shift is `size` (both in standard
@@ -50,6 +51,7 @@ class Watch:
             self.back_at = at
         self.gone -= max(step, -self._most_of_one)
         self.runs, self.going = self.runs + 1, self.going + (deviation <= _BACK_PART * size)
+        self.shown += 1
         if self.gone <= 0:
             self.back, self.going = self.back + self.going, 0
             self._look_from(at)
@@ -60,7 +62,11 @@ class Watch:
         self._look_from(at)
 
     def _look_from(self, at: float) -> None:
-        self.gone, self.gone_since, self.ask_at = 0.0, at, _GONE
+        self.gone, self.gone_since, self.ask_at, self.shown = 0.0, at, _GONE, 0
+
+    def at_its_low(self) -> "Watch":
+        """As it was at its last low: to be shown what has come since, late runs included."""
+        return replace(self, gone=0.0, runs=self.runs - self.shown, going=0, shown=0)
 
     def wait(self) -> None:
         """What is left cannot be told yet."""

@@ -63,15 +63,19 @@ def one_region(typical_ms: float = 200) -> Model:
     return Model({"fra": region}, region.noise, 9 * DAY_S)
 
 
+def slower_by_a_third(facts: Facts) -> Episode:
+    change = Change(onset=Onset(0.0, 0.0, 0.0), shifts={"fra": log(1.33)}, reporting=1, clearness=8.0)
+    return Episode.begin(0.0, change, 1, facts)
+
+
 def eased(*, left_pct: float, runs: int, gone: float = 8.0) -> tuple[Episode, bool | None]:
     """A third slower from one region, and then so much is left in so many runs, one a minute, which speak against a
     third by `gone`: what is made of it."""
     since = [(60.0 * number, 200 + 2 * left_pct) for number in range(1, runs + 1)]
     settings = settings_for("ttfb_ms", interval_s=60)
     facts = Facts(one_region(), settings, Recorded({"fra": since}))
-    change = Change(onset=Onset(0.0, 0.0, 0.0), shifts={"fra": log(1.33)}, reporting=1, clearness=8.0)
-    episode = Episode.begin(0.0, change, 1, facts)
-    episode.measure_at, episode.watch.gone = 0.0, gone
+    episode = slower_by_a_third(facts)
+    episode.measure_at, episode.watch.gone, episode.watch.shown = 0.0, gone, runs
     return episode, episode.follow(60.0 * runs, facts)
 
 
@@ -105,6 +109,19 @@ def test_what_is_surely_not_as_slow_as_told_is_over_or_told_anew_whichever_is_li
     left_pct: float, runs: int, over: bool
 ) -> None:
     assert eased(left_pct=left_pct, runs=runs, gone=30.0)[1] is over
+
+
+def test_a_quick_run_before_a_gap_makes_slow_runs_that_come_late_no_part_of_what_is_left() -> None:
+    """The only agent was cut off for an hour, and it was over in the meantime."""
+    quick, late, over = [60.0], [60.0 * minute for minute in range(2, 62)], [60.0 * minute for minute in range(62, 92)]
+    runs = [(at, 266.0 if at in late else 200.0) for at in quick + late + over]
+    facts = Facts(one_region(), settings_for("ttfb_ms", interval_s=60), Recorded({"fra": runs}))
+    episode = slower_by_a_third(facts)
+    for at in quick + over:
+        episode.add(at, "fra", 0.0, facts)
+    assert episode.watch.back_at == quick[0]
+    assert episode.follow(over[-1], facts) is True
+    assert episode.watch.back_at == over[0]
 
 
 @pytest.mark.parametrize("typical_ms", [25, 90, 300])
