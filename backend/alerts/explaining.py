@@ -6,8 +6,9 @@ from backend.alerts.histories import StoredHistory, instant
 from backend.alerts.judgement.samples import Standing
 from backend.alerts.metrics import BESIDE_PHASES, METRICS, metric_of, written
 from backend.alerts.states import State
-from backend.alerts.wording import deploy_at
+from backend.alerts.wording import clock, deploy_at
 from backend.analysis.attribution import Attribution, Cause, attribute
+from backend.analysis.episode import OUR_ROUNDS
 from backend.analysis.events import Alert, Event
 from backend.analysis.user_timings import is_instant
 from backend.sites.queries import deploys_between
@@ -63,6 +64,19 @@ def explained(event: Event, state: State, metric: str, history: StoredHistory) -
             "sentences": _sentences(alert, why, history),
         },
     )
+
+
+def ended(event: Event, history: StoredHistory, *, interval_s: float) -> Standing:
+    """The standing of what is over, since it was measured to be; and from when on nobody looked, where it may have been
+    over for long by then. One statement."""
+    if event.over_at is None:
+        return Standing(state=State.OK, since_us=round(event.at * 1e6))
+    last = history.last_before(event.alert.regions, event.over_at)
+    facts = {}
+    if last is not None and event.over_at - last > OUR_ROUNDS * interval_s:
+        unseen = f"from {clock(instant(last))} to {clock(instant(event.over_at))}"
+        facts = {"end": f"Where it was slower, nothing was measured {unseen}: it was over at some time between."}
+    return Standing(state=State.OK, since_us=round(event.over_at * 1e6), facts=facts)
 
 
 def _runs(alert: Alert, last: float | None, at: float, history: StoredHistory) -> tuple[str, str]:

@@ -208,8 +208,12 @@ def _enter(change: Change, now: datetime) -> Incident:
 
 def _ended_lately(incident: Incident, change: Change, at: datetime) -> bool:
     """Whether the same was bad already in this incident, and was over for a moment only."""
-    same = Member.objects.filter(incident=incident, rule=change.rule, monitor=change.monitor_id, metric=change.metric)
-    return same.filter(ended_at__gt=at - JOIN).exists()
+    return _same(incident, change).filter(ended_at__gt=at - JOIN).exists()
+
+
+def _same(incident: Incident, change: Change) -> "QuerySet[Member]":
+    """The member that a change is about, which is one at most."""
+    return Member.objects.filter(incident=incident, rule=change.rule, monitor=change.monitor_id, metric=change.metric)
 
 
 def _is_news(incident: Incident, member: Member, members: Sequence[Member], *, is_first: bool) -> bool:
@@ -254,16 +258,15 @@ def _announce(
 def _leave(incident: Incident, change: Change, now: datetime) -> Incident | None:
     """Something is no longer bad."""
     at = from_us(change.step.at_us) if change.step else now
-    mine = Member.objects.filter(
-        incident=incident, rule=change.rule, monitor=change.monitor_id, metric=change.metric, ended_at=None
-    ).first()
+    mine = _same(incident, change).filter(ended_at=None).first()
     if mine is None:
         return None
     mine.ended_at = max(min(from_us(change.standing.since_us), at), mine.since)
     _widen(mine, incident, change.standing)
+    if "end" in change.standing.facts:
+        mine.facts = mine.facts | {"end": change.standing.facts["end"]}
     mine.save(update_fields=["ended_at", "regions", "facts", "state"])
-    rest = going_on(incident)
-    if rest:
+    if rest := going_on(incident):
         sum_up(incident, rest, at=at)
         incident.save()
         note(incident, EventKind.BETTER, f"Over: {_line(incident, mine)}", at=at)
@@ -348,9 +351,7 @@ def _opened(change: Change, at: datetime) -> tuple[Incident, bool]:
 def _put_member(incident: Incident, change: Change, *, correct: bool = False) -> tuple[Member, bool]:
     """The member as the standing has it, and whether it is of the incident for the first time."""
     standing = change.standing
-    found = Member.objects.filter(
-        incident=incident, rule=change.rule, monitor=change.monitor_id, metric=change.metric
-    ).first()
+    found = _same(incident, change).first()
     is_new = found is None or found.ended_at is not None
     if correct and is_new:
         return found or Member(), found is None

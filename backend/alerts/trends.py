@@ -15,7 +15,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from backend.alerts.deeper import look_deeper, probes_of_site
-from backend.alerts.explaining import explained
+from backend.alerts.explaining import ended, explained
 from backend.alerts.histories import StoredHistory
 from backend.alerts.incidents import Change, apply_all
 from backend.alerts.judgement.samples import Memory, Sample, Standing
@@ -228,7 +228,7 @@ class TrendLook:
         if track.told is not None and _is_to_last(event, eye.rule.params["tell"]):
             # What was told goes on: whether it lasts in further regions is not known yet.
             return track, None
-        standing = _standing(event, eye, history)
+        standing = self._standing(event, eye, history)
         at_us = to_us_of(event.at)
         track, heard = track.advance(standing, at_us, eye.rule.delay_s * 1_000_000)
         grows = heard is None and track.told is standing.state and self._is_much_worse(event, eye)
@@ -253,6 +253,12 @@ class TrendLook:
             confirms=event.kind is Kind.CONFIRMED,
             grows=grows,
         )
+
+    def _standing(self, event: Event, eye: _Eye, history: StoredHistory) -> Standing:
+        state = state_of(event, eye.rule.params["tell"])
+        if state is State.OK:
+            return ended(event, history, interval_s=self._row.interval_s)
+        return explained(event, state, eye.metric, history)
 
     def _is_much_worse(self, event: Event, eye: _Eye) -> bool:
         """Whether what was told has become much more of the same."""
@@ -358,10 +364,3 @@ def state_of(event: Event, tell: str) -> State:
 def _is_to_last(event: Event, tell: str) -> bool:
     """Whether a rule is told of what goes on only once it has lasted, and that is not known."""
     return tell == "regression" and event.alert.confirmed_at is None and event.kind not in _RESOLUTIONS
-
-
-def _standing(event: Event, eye: _Eye, history: StoredHistory) -> Standing:
-    state = state_of(event, eye.rule.params["tell"])
-    if state is State.OK:
-        return Standing(state=State.OK, since_us=to_us_of(event.at if event.over_at is None else event.over_at))
-    return explained(event, state, eye.metric, history)

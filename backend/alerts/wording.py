@@ -78,7 +78,9 @@ def message_of(event: Event, story: Story, *, at: datetime, note: str = "", flap
         # Else it looks like the same message sent twice.
         title = f"Reminder: {title}"
         sentences.append(f"It has gone on for {length(at - story.since)}, and nobody has acknowledged it.")
-    if not over:
+    if over:
+        sentences += [account.facts["end"] for account in story.accounts if "end" in account.facts]
+    else:
         sentences += [sentence for account in story.accounts for sentence in _sentences(account)]
         sentences += [f"Also: {title_of(story.name, account)}." for account in story.accounts[1:]]
     return Message(
@@ -114,6 +116,11 @@ def length(spent: timedelta) -> str:
     days, rest = divmod(hours, 24)
     # Whole days alone would leave out a third of two of them.
     return f"{days} days {rest} h" if rest and days < 10 else f"{days} days"
+
+
+def lasted(spent: timedelta, facts: Mapping[str, Any]) -> str:
+    """How long something took that ended with these facts: less, where nobody saw the end."""
+    return f"at most {length(spent)}" if "end" in facts else length(spent)
 
 
 def clock(at: datetime) -> str:
@@ -232,8 +239,8 @@ _OVER = {
 
 def _lasted(story: Story, at: datetime) -> str:
     """To the end, which may be told much later: after a silence, or once it is sure."""
-    ends = [account.ended_at or at for account in story.accounts]
-    return length(max(ends) - story.since)
+    last = max(story.accounts, key=lambda account: account.ended_at or at)
+    return lasted((last.ended_at or at) - story.since, last.facts)
 
 
 def _over_title(story: Story, lead: Account, event: Event, spent: str) -> str:

@@ -10,7 +10,7 @@ from backend.alerts.models import Incident, Member, Resolution
 from backend.alerts.queries.inbox import Watched
 from backend.alerts.queries.incidents import IncidentRow
 from backend.alerts.states import WORDS, State
-from backend.alerts.wording import joined, length
+from backend.alerts.wording import joined, lasted, length
 from backend.web import units
 from backend.web.standing import Pill
 from backend.web.times import as_read
@@ -108,11 +108,19 @@ def line_of(row: IncidentRow, names: Mapping[str, str], now: datetime) -> Line:
         opened_at=incident.opened_at,
         resolved_at=incident.resolved_at,
         muted_until=incident.muted_until,
-        spent=length((incident.resolved_at or now) - incident.opened_at),
+        spent=_spent(row, now),
         evidence=_evidence(row),
         status=row.status,
         can_acknowledge=incident.is_open and incident.acknowledged_at is None,
     )
+
+
+def _spent(row: IncidentRow, now: datetime) -> str:
+    if row.incident.resolved_at is None:
+        return length(now - row.incident.opened_at)
+    ended = [(member.ended_at, member.pk, member.facts) for member in row.members if member.ended_at is not None]
+    facts = max(ended)[-1] if ended else {}
+    return lasted(row.incident.resolved_at - row.incident.opened_at, facts)
 
 
 def pill_of(row: IncidentRow) -> Pill:

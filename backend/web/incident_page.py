@@ -162,7 +162,8 @@ def _held(deliveries: Sequence[Delivery]) -> Iterator[str]:
 
 
 def _finding(member: Member, names: Mapping[str, str]) -> Finding:
-    sentences = [times.as_read(printable(str(sentence), 400)) for sentence in member.facts.get("sentences", ())]
+    said = [*member.facts.get("sentences", ()), *([member.facts["end"]] if "end" in member.facts else [])]
+    sentences = [times.as_read(printable(str(sentence), 400)) for sentence in said]
     return Finding(
         rule=printable(member.rule.title if member.rule else member.get_kind_display(), 100),
         monitor=member.monitor.get_kind_display() if member.monitor else "",

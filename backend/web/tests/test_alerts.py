@@ -23,7 +23,7 @@ from backend.cast import Member
 from backend.runs.tests.results import OVERFLOW, diagnosed
 from backend.web.tests.incidents import TITLE, make_incident, make_over, make_rule, make_window
 from backend.web.tests.world import World, make_channel
-from backend.web.times import short
+from backend.web.times import as_read, short
 from backend.web.views.alerts import RECENT
 
 pytestmark = pytest.mark.django_db
@@ -267,6 +267,16 @@ def test_the_page_of_what_is_over_says_first_that_it_is(world: World, look: Look
     (verdict,) = re.findall(r'<section class="verdict.*?</section>', text, re.DOTALL)
     told = " ".join(re.sub(r"<[^>]+>", " ", verdict).split())
     assert re.match(r"✓ (Recovered|Over) after [^.]+ While it lasted: Shop is slower in Frankfurt\. ", told), told
+
+
+def test_what_was_over_while_nobody_looked_is_said_to_have_lasted_at_most_so_long(world: World, look: Look) -> None:
+    over = make_over(world)
+    end = "Nothing was measured from 2020-01-01 10:00 UTC to 2020-01-01 12:00 UTC: it was over at some time between."
+    over.members.update(facts={"end": end})
+    text = look(world.member, path_of(over))
+    assert "Recovered after at most 28 min" in text
+    assert as_read(end) in text
+    assert "at most 28 min" in look(world.member, "/alerts/")
 
 
 def test_what_is_long_over_is_found_page_by_page(world: World, look: Look) -> None:
