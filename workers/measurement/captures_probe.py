@@ -180,7 +180,8 @@ class HopCapture:
     """One request and its answer. What was not reached is None.
 
     `held_reads` are the indices of reads that lay behind a missing packet in the kernel: they could be read when its
-    repair had come, which is when we did, and have the stamp of their own last packet.
+    repair had come, which is when we did, and have the stamp of their own last packet. `late_reads` are
+    those of what had come long before our process looked, each with an instant at which nothing of it was there.
     """
 
     url: str
@@ -194,6 +195,7 @@ class HopCapture:
     response: ResponseCapture | None = None
     reads: tuple[Read, ...] = ()
     held_reads: tuple[int, ...] = ()
+    late_reads: tuple[tuple[int, int], ...] = ()
     records: tuple[RecordHeader, ...] = ()
     received_bytes: int = 0
     # What only the evidence of a connection needs. `dialled_ns` is when the connection was begun, made or not.

@@ -4,7 +4,7 @@ from typing import Protocol
 
 # Below both, what a page loses to others is within what its times differ from load to load.
 _SHARE, _LEAST_US = 0.1, 50_000
-# A probe that looked late by less was mostly there when its answer began.
+# Less is within what a probe's own times differ.
 _LEAST_OF_PROBE_US = 5_000
 
 
@@ -44,7 +44,7 @@ def contention_told(times: LoadTimes) -> str | None:
 
 
 def is_probe_contended(contention_us: int | None, ttfb_us: int | None) -> bool:
-    """Whether a probe, or a pair, looked so late at an answer that its first byte may have come sooner than is told."""
+    """Whether the first byte of a probe or a pair may have come so much sooner than is told, since it looked late."""
     if contention_us is None or ttfb_us is None:
         return False
     return contention_us >= max(_LEAST_OF_PROBE_US, _SHARE * ttfb_us)
@@ -53,6 +53,6 @@ def is_probe_contended(contention_us: int | None, ttfb_us: int | None) -> bool:
 def probe_contention_told(contention_us: int | None) -> str:
     """A sentence for people on one that is contended."""
     return (
-        "The machine of this agent was busy with other work or stood still, and an answer lay unread for "
-        f"{(contention_us or 0) / 1e6:.2f} s: it may have begun sooner than is told here. Do not compare these times."
+        "The machine of this agent was busy with other work or stood still when an answer came: it may have begun up "
+        f"to {(contention_us or 0) / 1e6:.2f} s sooner than is told here. Do not compare these times."
     )

@@ -148,7 +148,7 @@ class ProbeMeasurement:
 
     `tls_network_us` is the handshake without our own cryptography. `scheduling_lag_us` is the most that our process was
     late in looking at an arrival: with the user's clock it is an error of the figures, with the kernel's only where it
-    looked late at the beginning of an answer, or stood still. That is `contention_us`: see `measurement.contention`.
+    looked late at the beginning of an answer, or stood still: `contention_us` is by how much a wait may be too long.
     `evidence` is what the diagnosis was made of; `diagnosis` is what the agent's rules made of it at once. Of a result
     that is sent it has no checklist, and of a light probe nothing that was not judged: both follow from the evidence.
     """

@@ -4,6 +4,8 @@ what a rule would tell.
 
 # Below this round trip a busy server and a round trip look alike, and nothing that counts round trips is told.
 MIN_RTT_US = 8_000
+# Who looked at an arrival sooner was mostly there when it came.
+LATE_LOOK_US = 5_000
 # Shorter pauses, or ones below half a round trip, are within one flight (measured: a server's own are shorter).
 MIN_PAUSE_US = 3_000
 # A wait for an acknowledgement is a round trip, give or take (measured on delay links of 20 to 380 ms).

@@ -40,6 +40,26 @@ class LoopClosedError(Exception):
     """The loop was closed while work was under way."""
 
 
+class _Looks(threading.local):
+    """Of the loop in this thread: when it looked last, and before that."""
+
+    before_ns = 0
+    last_ns = 0
+
+
+_LOOKS = _Looks()
+
+
+def looked_ns() -> int:
+    """When the loop of this thread looked last which sockets are ready."""
+    return _LOOKS.last_ns
+
+
+def looked_before_ns() -> int:
+    """When it looked before that: whoever waited then and goes on now waited in vain."""
+    return _LOOKS.before_ns
+
+
 @types.coroutine
 def ready(sock: socket, events: int, deadline_ns: int) -> Generator[Wait, None, None]:
     """Waits until the socket is READABLE or WRITABLE. Raises DeadlineError at `deadline_ns` on the monotonic clock."""
@@ -189,12 +209,19 @@ class Loop:
 
     def _look(self, *, awaited: bool) -> list[tuple[int, int]]:
         """What is ready; waits for it unless there are arrivals or somebody is `awaited`."""
+        # Before it, since a process may be stopped in the middle.
+        begun_ns = time.monotonic_ns()
         if self._has_told:
             self._has_told = False
-            return self._epoll.poll(0 if awaited or self._arrivals else _LULL_S, _BATCH)
-        self._resting = True
-        ready_now = self._epoll.poll(0 if awaited or self._arrivals else self._pause_s(), _BATCH)
-        self._resting = False
+            ready_now = self._epoll.poll(0 if awaited or self._arrivals else _LULL_S, _BATCH)
+        else:
+            self._resting = True
+            ready_now = self._epoll.poll(0 if awaited or self._arrivals else self._pause_s(), _BATCH)
+            self._resting = False
+        _LOOKS.before_ns = _LOOKS.last_ns
+        # Of a full batch others may be ready too.
+        if len(ready_now) < _BATCH:
+            _LOOKS.last_ns = begun_ns
         return ready_now
 
     def _be_quiet(self) -> None:

@@ -102,6 +102,7 @@ class HopRecorder:
         self.received_bytes = 0
         self.reads: list[Read] = []
         self.held_reads: list[int] = []
+        self.late_reads: list[tuple[int, int]] = []
         self.records: list[RecordHeader] = []
         self.record_ends: list[int] = []
         self.writes: list[Write] = []
@@ -149,6 +150,11 @@ class HopRecorder:
         if not self.truncated:
             self.held_reads.append(read)
 
+    def note_late(self, read: int, unready_ns: int) -> None:
+        """Of the read just noted: nothing of it was there at that instant."""
+        if not self.truncated:
+            self.late_reads.append((read, unready_ns))
+
     def note_write(self, at_ns: int, size: int) -> None:
         if len(self.writes) < _MAX_WRITES:
             self.writes.append(Write(at_ns, size))
@@ -192,6 +198,7 @@ class HopRecorder:
             response=exchanges[0].response if exchanges else None,
             reads=tuple(self.reads),
             held_reads=tuple(self.held_reads),
+            late_reads=tuple(self.late_reads),
             records=tuple(self.records),
             received_bytes=self.received_bytes,
             dialled_ns=self.dialled_ns,

@@ -8,9 +8,9 @@ from fcntl import ioctl
 from socket import IPPROTO_TCP, TCP_NOTSENT_LOWAT, TCP_QUICKACK, socket
 
 from workers.measurement.compute.probe.tcp_info import disorder
-from workers.measurement.thresholds import MIN_RTT_US
+from workers.measurement.thresholds import LATE_LOOK_US, MIN_RTT_US
 from workers.probes.faults import broken_fault
-from workers.probes.loop import READABLE, WRITABLE, DeadlineError, ready
+from workers.probes.loop import READABLE, WRITABLE, DeadlineError, looked_before_ns, looked_ns, ready
 from workers.probes.recorder import HopRecorder
 from workers.probes.stamps import receive, rest_of_packet, tcp_info
 
@@ -46,6 +46,9 @@ class Wire:
         self._acks_asked_for = False
         # How many reads may still be made without waiting first.
         self._at_once = 0
+        # Whether all was read that had come, and an instant at which what is read next was not there.
+        self._drained = True
+        self._unready_ns = 0
         # How many packets out of order the kernel had counted when it was asked last, and when we began to wait last.
         self._out_of_order = self._out_of_order_before = 0
 
@@ -59,15 +62,19 @@ class Wire:
             if not self._at_once:
                 self._ask_for_acks()
                 self._out_of_order_before = self._out_of_order
+                begun_ns = looked_ns()
                 await ready(self._sock, READABLE, self.deadline_ns)
                 self._at_once = _MOST_IN_A_ROW
+                if self._drained or looked_before_ns() > begun_ns:
+                    self._unready_ns = looked_before_ns()
             try:
                 data, arrival = receive(self._sock, size)
             except BlockingIOError:
-                self._at_once = 0
+                self._at_once, self._drained = 0, True
                 continue
             except OSError as error:
                 raise broken_fault(error, self.recorder.stage) from error
+            self._drained = len(data) < size
             if whole_packet and len(data) == size and arrival.kernel_ns is not None:
                 data += rest_of_packet(self._sock, arrival.kernel_ns)
             self._acks_asked_for = False
@@ -75,9 +82,16 @@ class Wire:
             if len(data) < size:
                 self._ask_for_acks()
             read = self.recorder.note_read(len(data), arrival)
-            if arrival.kernel_ns is not None and self._was_held_back(time.time_ns() - arrival.kernel_ns):
-                self.recorder.note_held(read)
+            if arrival.kernel_ns is not None:
+                self._note_lateness(read, time.time_ns() - arrival.kernel_ns)
             return data, read
+
+    def _note_lateness(self, read: int, since_ns: int) -> None:
+        """Of a read whose last packet came so long ago."""
+        if since_ns >= LATE_LOOK_US * 1000:
+            self.recorder.note_late(read, self._unready_ns)
+        if self._was_held_back(since_ns):
+            self.recorder.note_held(read)
 
     def _was_held_back(self, since_ns: int) -> bool:
         """Whether what was just read, whose last packet came so long ago, could not be read before: the kernel has

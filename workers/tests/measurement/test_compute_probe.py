@@ -90,25 +90,6 @@ def test_phases_are_those_of_the_network_and_our_own_lateness_is_in_none() -> No
     assert measurement.scheduling_lag_us == 9_000
 
 
-@pytest.mark.parametrize(
-    ("changes", "late_us"),
-    [
-        ({}, 9_000),
-        ({"response": ResponseCapture(first_read=2, readable_read=3, last_read=3, status=200)}, 0),
-        ({"response": None}, None),
-        ({"held_reads": (2,)}, None),
-    ],
-)
-def test_of_an_answer_it_is_told_how_long_its_beginning_lay_unread(changes: Any, late_us: int | None) -> None:
-    assert probe_measurement(probe(hop(**changes))).contention_us == late_us
-
-
-def test_the_latest_look_of_all_hops_is_told_and_none_without_stamps() -> None:
-    later = hop(reads=(*hop().reads[:2], read(120, 2, late_ms=15), read(125, 2)))
-    assert probe_measurement(probe(hop(), later, hop())).contention_us == 15_000
-    assert probe_measurement(probe(hop(), step_ns=5 * MS)).contention_us is None
-
-
 def test_a_second_hop_begins_where_the_first_ended() -> None:
     first, second = probe_measurement(probe(hop(), hop())).hops
     assert first.timing.end_us == second.timing.start_us == 108_000

@@ -80,18 +80,24 @@ class RunClock:
 
 
 def contention_us(hops: Iterable[HopCapture], clock: RunClock) -> int | None:
-    """How long the beginning of an answer lay unread, at most. The kernel puts packets that wait together under the
-    stamp of the last of them (tcp_try_coalesce), so that what came meanwhile may be in the wait. None without stamps;
-    what was held behind a missing packet could not be read sooner."""
+    """By how much a wait may be too long, at most, since our process looked late at the beginning of an answer.
+
+    The kernel puts packets that wait together under the stamp of the last of them (tcp_try_coalesce): the first came
+    after the request was sent, and after we last looked and found nothing. None without stamps.
+    """
     if clock.kind is Clock.USER:
         return None
-    begun = [
-        hop.reads[_readable_read(hop.response)].arrival
-        for hop in hops
-        if hop.response is not None and _readable_read(hop.response) not in hop.held_reads
-    ]
-    lags_us = [us(arrival.user_ns - clock.instant_ns(arrival)) for arrival in begun]
-    return max(lags_us, default=None)
+    answered = [(hop, hop.response) for hop in hops if hop.response is not None]
+    return max((us(_unsure_ns(hop, _readable_read(answer), clock)) for hop, answer in answered), default=None)
+
+
+def _unsure_ns(hop: HopCapture, read: int, clock: RunClock) -> int:
+    """What was held behind a missing packet could not be read sooner."""
+    unready_ns = dict(hop.late_reads).get(read)
+    if unready_ns is None or read in hop.held_reads:
+        return 0
+    sent_ns = 0 if hop.send is None else hop.send.ended_ns
+    return max(0, clock.instant_ns(hop.reads[read].arrival) - max(sent_ns, unready_ns))
 
 
 def _arrivals(hop: HopCapture) -> list[Arrival]:
