@@ -22,4 +22,5 @@ if faults := [fault for fault in run_checks(tags=[Tags.security]) if fault.is_se
 # After the applications are loaded: it has a model. It begins a thread with a connection, so no server may load this
 # module before it forks (gunicorn's --preload): a child inherits half-done imports and shared sockets from it.
 import_module("backend.fleet.listening").renew_for_ever()
+import_module("backend.api.v1.waiting").answer_before_the_end()
 settle_heap()

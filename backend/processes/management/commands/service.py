@@ -12,7 +12,7 @@ from gunicorn.app.wsgiapp import WSGIApplication
 from backend.processes.management.commands import judge
 from backend.runs.loop import LoopCommand
 from backend.runs.management.commands import scheduler, sweeper
-from workers.supervisor import Child, supervise
+from workers.supervisor import LAST_DRAIN_S, Child, supervise
 
 # Imported here, before the fork, with all pages (`handle`); what only the judge needs it imports by itself.
 LOOPS: dict[str, type[LoopCommand]] = {
@@ -20,6 +20,8 @@ LOOPS: dict[str, type[LoopCommand]] = {
     "sweeper": sweeper.Command,
     "judge": judge.Command,
 }
+# Who is not answered by then is let go by gunicorn itself: killed, it would leave a worker behind that keeps the port.
+_GRACEFUL_S = LAST_DRAIN_S - 2
 
 
 class Command(LoopCommand):
@@ -36,7 +38,7 @@ class Command(LoopCommand):
 
 def _serve(options: Sequence[str]) -> int:
     # Gunicorn takes its options from nowhere else.
-    sys.argv = ["gunicorn", "backend.wsgi", *options]
+    sys.argv = ["gunicorn", "backend.wsgi", f"--graceful-timeout={_GRACEFUL_S:.0f}", *options]
     try:
         WSGIApplication().run()
     except SystemExit as end:
