@@ -24,6 +24,7 @@ def run_shown(url: str, folder: Path, shell: Sequence[str] = ("bash",)) -> "subp
         "FIRSTBYTE_URL": url,
         "FIRSTBYTE_TOKEN": "fb_api_secret",
         "BUILD_ID": "b-1",
+        "HOME": str(folder),
     }
     return subprocess.run(
         [*shell, "-c", shown], cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60
@@ -57,7 +58,15 @@ def test_a_service_that_is_away_for_a_moment_is_asked_again(tmp_path: Path) -> N
     assert {asked.headers.get("Idempotency-Key") for asked in stub.asked[:2]} == {"b-1"}
 
 
+def test_a_service_that_starts_again_is_asked_again(tmp_path: Path) -> None:
+    """It ends with connections that it has not read from yet."""
+    with Stub([Said(body=None), begun(), Said(body=None), gate("done", "fail", 1)]) as stub:
+        done = run_shown(stub.url, tmp_path)
+    assert done.returncode == 1, done.stderr
+
+
 def test_what_a_service_does_not_answer_could_not_be_measured(tmp_path: Path) -> None:
+    (tmp_path / ".curlrc").write_text("retry-max-time = 1")
     with Stub([Said(body=None)]) as stub:
         done = run_shown(stub.url, tmp_path)
     assert (done.returncode, done.stdout) == (4, "")
