@@ -85,7 +85,7 @@ def status(places: Places) -> int:
     print(f"{said.phase} at {settings.base_url if settings else 'an unknown address'}")
     for service in said.services:
         process = f"process {service.pid}" if service.pid else "waits for a restart"
-        restarts = f"restarted {service.restarts} times" if service.restarts else ""
+        restarts = f"restarted {service.restarts} time{'s' * (service.restarts != 1)}" if service.restarts else ""
         print(f"  {service.name:<16} {process:<18} {restarts}".rstrip())
     if _is_newer(places.code, than_s=places.lock.stat().st_mtime):
         print("The code here is newer than what runs: ./dev down, then ./dev up, runs it.")

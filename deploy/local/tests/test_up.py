@@ -45,11 +45,13 @@ def test_without_a_supervisor_nothing_runs(places: Places, capsys: pytest.Captur
 def test_status_names_what_waits_for_a_restart(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     settings = settle(places.settings)
     with held(places.lock, "taken"):
-        Report(places.status).write(Phase.RUNNING, None, [service("web"), service("sweeper", pid=None, restarts=2)])
+        waiting = [service("web", restarts=1), service("sweeper", pid=None, restarts=2)]
+        Report(places.status).write(Phase.RUNNING, None, waiting)
         assert up.status(places) == 1
     shown = capsys.readouterr().out
     assert settings.base_url in shown
-    assert "waits for a restart restarted 2 times" in shown
+    assert "restarted 1 time\n" in shown
+    assert "waits for a restart restarted 2 times\n" in shown
 
 
 def test_a_second_up_says_what_runs_and_changes_nothing(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
