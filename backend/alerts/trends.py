@@ -30,7 +30,7 @@ from backend.alerts.setbacks import mark_of
 from backend.alerts.states import TABLE, State
 from backend.alerts.turns import Turns
 from backend.analysis.detector import Detector
-from backend.analysis.events import Alert, AlertClass, Event, Kind
+from backend.analysis.events import ENDS, Alert, AlertClass, Event, Kind
 from backend.analysis.sensitivity import sight
 from backend.analysis.settings import Settings, settings_for
 from backend.instants import from_us, to_us
@@ -208,7 +208,7 @@ class TrendLook:
         history, settings = self._past(eye), self._settings(eye)
         detector = Detector.from_state(settings, history, kept.get("detector", {}))
         detector.keep({stream.region for stream in self._streams})
-        for event in self._events(detector, eye.metric):
+        for event in _news(list(self._events(detector, eye.metric))):
             track, change = self._hear(event, eye, track, history)
             if change:
                 yield change
@@ -337,6 +337,12 @@ class TrendLook:
             metric=eye.metric,
             resolution=resolution,
         )
+
+
+def _news(events: Sequence[Event]) -> list[Event]:
+    """Without what an alert became before it ended in the same look: that is not so any more."""
+    over = max((place for place, event in enumerate(events) if event.kind in ENDS), default=-1)
+    return [event for place, event in enumerate(events) if place > over or event.kind is not Kind.WORSENED]
 
 
 def _slower(alert: Alert) -> float:

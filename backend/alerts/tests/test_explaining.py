@@ -67,6 +67,15 @@ def test_a_change_that_runs_show_not_to_have_begun_with_a_deploy_is_told_to_foll
     assert said.startswith("It follows the deploy of v42 at ")
 
 
+def test_what_became_worse_and_was_over_between_two_looks_is_told_to_be_over_alone() -> None:
+    site = Site()
+    site.pass_time(15, of(140))
+    site.pass_time(15, of(330), look=False)
+    site.pass_time(20, of(100), look=False)
+    site.look()
+    assert told() == ["opened", "recovered"]
+
+
 def test_what_it_was_like_before_is_known_however_many_runs_came_since(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(histories, "_MOST_PHASE_RUNS", 100)
     site = Site()
