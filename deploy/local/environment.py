@@ -15,8 +15,14 @@ _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY")
 LOOPBACK = "127.0.0.0/8,::1/128"
 
 
-# Which service the command asks, and with what.
-_SERVICE_NAMES = ("FIRSTBYTE_URL", "FIRSTBYTE_TOKEN", "FIRSTBYTE_TOKEN_FILE")
+# Which service the command asks, and with what; then what the operator of an agent sets, each also by a file.
+_COMMAND_NAMES = (
+    *("FIRSTBYTE_URL", "FIRSTBYTE_TOKEN"),
+    *("FIRSTBYTE_REGION", "FIRSTBYTE_SERVICE_URL", "FIRSTBYTE_AGENT_TOKEN", "FIRSTBYTE_BROKER_URL"),
+    *("FIRSTBYTE_SPOOL_DIR", "FIRSTBYTE_AGENT_NAME", "FIRSTBYTE_BROWSERS", "FIRSTBYTE_PROBES_IN_FLIGHT"),
+    *("FIRSTBYTE_CHROMIUM", "FIRSTBYTE_CA_FILE", "FIRSTBYTE_PRIVATE_TARGETS", "FIRSTBYTE_EXTRA_PORTS"),
+    "FIRSTBYTE_ALLOW_UNSANDBOXED",
+)
 
 
 def base(places: Places) -> dict[str, str]:
@@ -76,9 +82,10 @@ def instruments(places: Places, settings: Settings) -> dict[str, str]:
 
 
 def command(places: Places, settings: Settings | None, outer: Mapping[str, str] | None = None) -> dict[str, str]:
-    """For `./dev firstbyte`: it asks the service of this checkout, unless the caller's environment names another."""
+    """For `./dev firstbyte`: it asks the service of this checkout and measures as its agents do, unless the caller's
+    environment names another service or says otherwise."""
     outer = os.environ if outer is None else outer
-    named = {name: outer[name] for name in _SERVICE_NAMES if name in outer}
+    named = {name: value for name, value in outer.items() if name.removesuffix("_FILE") in _COMMAND_NAMES}
     if settings is None:
         return base(places) | named
     return instruments(places, settings) | {"FIRSTBYTE_URL": settings.base_url} | named

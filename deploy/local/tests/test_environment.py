@@ -65,3 +65,15 @@ def test_the_command_asks_the_service_here_or_the_one_its_caller_names(tmp_path:
     assert there == {**here, "FIRSTBYTE_URL": "https://monitor.example"}
     assert environment.command(places, None, outer) == {**environment.base(places), "FIRSTBYTE_TOKEN": "fb_api_x"}
     assert here.keys() - environment.instruments(places, settings).keys() == {"FIRSTBYTE_URL", "FIRSTBYTE_TOKEN"}
+
+
+def test_the_command_heeds_what_an_operator_of_an_agent_sets(tmp_path: Path) -> None:
+    """Such as the command that *Add a region* shows, and the ranges that a refusal tells to allow."""
+    joined = {
+        "FIRSTBYTE_REGION": "eu-west",
+        "FIRSTBYTE_AGENT_TOKEN_FILE": "/run/token",
+        "FIRSTBYTE_SPOOL_DIR": "/spool",
+    }
+    ranges = {"FIRSTBYTE_PRIVATE_TARGETS": "10.0.0.0/8"}
+    env = environment.command(Places(code=tmp_path), settle(tmp_path / "env"), {**OUTER, **joined, **ranges})
+    assert (joined | ranges).items() <= env.items()
