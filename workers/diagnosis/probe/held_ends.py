@@ -6,9 +6,18 @@ from math import inf
 from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
-from workers.diagnosis.probe.ended_answers import asked_to_end, is_asked_to_end, rest_us
-from workers.diagnosis.probe.flights import Gap, Turn, answer_turn
-from workers.diagnosis.probe.gaps import LEAST_GROWTH, GapKind, KnownGap, Ruler, answer_gaps, ruler_of, splits_record
+from workers.diagnosis.probe.ended_answers import at_once_bytes, is_asked_to_end, packets_apart, rest_us
+from workers.diagnosis.probe.flights import Gap, answer_turn
+from workers.diagnosis.probe.gaps import (
+    LEAST_GROWTH,
+    USUAL_WINDOW,
+    GapKind,
+    KnownGap,
+    Ruler,
+    answer_gaps,
+    ruler_of,
+    splits_record,
+)
 from workers.diagnosis.probe.thinking import begun_us
 from workers.diagnosis.probe.tls_visits import over_http2, page_over_http2
 from workers.diagnosis.probe.weighing import (
@@ -23,7 +32,7 @@ from workers.diagnosis.probe.weighing import (
     ms_of,
     weigh,
 )
-from workers.diagnosis.probe.windows import first_answer
+from workers.diagnosis.probe.windows import first_answer, known_window
 from workers.measurement.evidence import Depth, Exchange, Trial, TrialEvidence
 from workers.measurement.finding import Confidence, Finding, FindingId, NotJudged, NotJudgedReason, Severity
 
@@ -95,14 +104,15 @@ def _may_hold(trial: TrialEvidence, exchanges: Sequence[Exchange]) -> bool:
 
 def _held_unless_ended(case: Case) -> Finding | None:
     """By first answers that the run's own, which asks for the end of the connection, gets in one go: the same window
-    had room for all of it, and with the end all is sent. Of later answers the end is free where no ticket, or head of
-    its own, is under way before it: Linux holds it back for what is small alone (Minshall's variant of Nagle's)."""
-    jitter = jitter_us(case)
-    at_once = max((turn.size_bytes for turn in map(_own_turn, asked_to_end(case)) if turn is not None), default=0)
+    had room for all of it, and has where each record takes packets of its own, and with the end all is sent. Of later
+    answers the end is free where no ticket, or head of its own, is under way before it: Linux holds it back for what is
+    small alone (Minshall's variant of Nagle's)."""
+    jitter, window = jitter_us(case), known_window(case) or USUAL_WINDOW
+    at_once = at_once_bytes(case)
 
     def look(trial: TrialEvidence) -> int | None:
         gap = _end_behind_gap(trial)
-        if gap is None or gap.bytes_before >= at_once or not splits_record(trial, gap):
+        if gap is None or gap.bytes_before >= at_once or packets_apart(trial) > window or not splits_record(trial, gap):
             return None
         return gap.duration_us if _waits_for_ack(trial, gap, ruler_of(trial, jitter)) else None
 
@@ -118,12 +128,6 @@ def _held_unless_ended(case: Case) -> Finding | None:
         saving_us=round(gap_us),
         evidence=sure.facts(fact("gap_quick_ack_ms", ms_of(gap_us))),
     )
-
-
-def _own_turn(trial: TrialEvidence) -> Turn | None:
-    """Its first answer, where that came in one go."""
-    found = first_answer(trial)
-    return None if found is None or found[1].cut or found[1].gaps() else found[1]
 
 
 def _end_behind_gap(trial: TrialEvidence) -> Gap | None:

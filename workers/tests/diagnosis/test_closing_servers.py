@@ -81,6 +81,19 @@ def test_an_end_that_waits_behind_tickets_shows_by_the_answer_that_ends_its_conn
 
 
 @ANYWHERE
+def test_an_end_that_small_packets_of_their_own_would_keep_out_of_the_window_waits_for_nobody_else(
+    rtt_ms: float,
+) -> None:
+    """Without Nagle's algorithm each ticket is a packet by itself: with ten others the window is full."""
+    way, server = Path(rtt_ms=rtt_ms, nagle=True), Server(body_bytes=12_000, record_bytes=16384, tickets_apart=True)
+    held, free = (connection(replace(way, nagle=nagle), server) for nagle in (True, False))
+    assert free.exchanges[0].ended_us == pytest.approx(held.exchanges[0].ended_us, abs=1_000)
+    own = asked_to_end(way, replace(server, tickets_apart=False)).trials[0]
+    evidence = probe([own, *asked_to_end(way, server).trials[1:]])
+    assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, evidence)
+
+
+@ANYWHERE
 def test_a_small_window_stops_the_answer_that_ends_its_connection_too(rtt_ms: float) -> None:
     server = Server(body_bytes=8000, record_bytes=16384)
     evidence = asked_to_end(Path(rtt_ms=rtt_ms, iw=6), server)
