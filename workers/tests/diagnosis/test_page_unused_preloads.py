@@ -147,6 +147,28 @@ def test_where_the_order_of_a_server_decides_no_milliseconds_are_told() -> None:
     assert saving_ms(page(hero(400, 880), other, vitals={"lcp_us": 900_000, "lcp_url": hero(400, 880).url})) is None
 
 
+def over(measured: PageMeasurement, trip_ms: float = 20) -> PageMeasurement:
+    """The same over a connection that was seen never to stand still."""
+    far = build_connection(number=1, host=MAIN, rtt_us=round(trip_ms * 1000), pauses=())
+    return replace(measured, waterfall=replace(measured.waterfall, connections=(far,)))
+
+
+def test_one_that_begins_later_and_shares_the_line_then_gains_both_as_far_as_the_line_took_it() -> None:
+    """The script came alone from 340 to 500 ms, and as much of it as of the picture from then on: of 42 kB at 500 kB/s
+    the last would have come 84 ms after 331 and not at 665."""
+    other = picture(5, 310, 504, first_ms=500, transferred_bytes=2_000)
+    largest = hero(500, 665, priority="Low")
+    hint = hinted(825, first_ms=340, priority="High")
+    measured = page(largest, other, hint=hint, vitals={"lcp_us": 690_000, "lcp_url": largest.url})
+    assert saving_ms(over(measured)) == pytest.approx(250, abs=5)
+
+
+def test_of_what_nobody_knows_when_it_was_sent_or_was_there_when_it_was_due_nothing_is_claimed() -> None:
+    unsent = hero(400, 880)
+    assert saving_ms(shown(replace(unsent, timing=replace(unsent.timing, send=None)), 900)) is None
+    assert saving_ms(page(style(3, 310, 332.4, first_ms=331), hint=hinted(first_ms=320), fcp_ms=350)) is None
+
+
 @pytest.mark.parametrize(("trip_ms", "is_told"), [(20, True), (150, False)])
 def test_what_a_window_had_to_grow_for_comes_no_sooner_for_certain(trip_ms: int, is_told: bool) -> None:
     """The bytes of the script made the window large for those of the style sheet: in the lab (h2o) 147 ms were told,
@@ -154,9 +176,7 @@ def test_what_a_window_had_to_grow_for_comes_no_sooner_for_certain(trip_ms: int,
     sheet = style(3, 310, 635 + trip_ms, first_ms=465 + trip_ms, transferred_bytes=60_200)
     other = picture(4, 310, 640 + trip_ms, first_ms=466 + trip_ms, transferred_bytes=2_000)
     measured = page(sheet, other, hint=hinted(640 + trip_ms, first_ms=320 + trip_ms), fcp_ms=650 + trip_ms)
-    far = build_connection(number=1, host=MAIN, rtt_us=trip_ms * 1000, pauses=())
-    found = saving_ms(replace(measured, waterfall=replace(measured.waterfall, connections=(far,))))
-    assert (found is not None) is is_told
+    assert (saving_ms(over(measured, trip_ms)) is not None) is is_told
 
 
 @pytest.mark.parametrize(("unused_bytes", "told_ms"), [(18_000, None), (24_000, 48)])
