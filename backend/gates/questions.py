@@ -133,7 +133,8 @@ def _chosen(metric: str, wanted: Sequence[str], monitors: Sequence[Monitor]) -> 
     able = [one for one in monitors if one.kind in _KINDS and measured_by(metric, one.kind, one.user_timings)]
     verb = "follows" if is_user_timing(metric) else "measures"
     if not wanted:
-        first = sorted(able, key=lambda monitor: (_KINDS.index(monitor.kind), monitor.pk))[:1]
+        # One that is paused has hardly a history to compare with.
+        first = sorted(able, key=lambda monitor: (monitor.paused, _KINDS.index(monitor.kind), monitor.pk))[:1]
         if not first:
             raise LookupError(f"No monitor of this site {verb} {metric}.")
         return first
