@@ -161,6 +161,27 @@ def test_an_hour_that_is_quick_every_day_is_no_gain_that_a_release_can_lose() ->
     assert found.quicker <= 0.03
 
 
+@pytest.mark.parametrize(
+    ("least_change", "verdict", "reason"),
+    [
+        (0, "inconclusive", "It was lower in the hour before the release, and rose with it by more than the limit."),
+        (35, "inconclusive", "It was lower in the hour before the release, and rose with it by more than the limit."),
+        (45, "pass", ""),
+    ],
+)
+def test_what_is_lost_again_counts_from_the_least_change_on(least_change: float, verdict: str, reason: str) -> None:
+    """From 160 ms to 200 as the day before, which is 40 more."""
+    made: Floats = np.arange(-DAY_S, 0, 300)
+    noise = np.random.default_rng(3).normal(0, 0.02, made.size)
+    history = np.where(made >= -HOUR_S, 160, 200) * np.exp(noise)
+    hours = Hours(times={"fra": list(RELEASE + made)}, at=RELEASE + 60, lately={"fra": list(history[made >= -HOUR_S])})
+    rule = Rule(metric="ttfb_ms", max_change_pct=10, min_change=least_change)
+    fresh: list[float | None] = [199.0, 200.0, 201.0] * 4
+    comparison = Comparison(rule=rule, history={"fra": list(history)}, fresh={"fra": fresh}, hours=hours)
+    (judged,) = judge([comparison], Plan(confidence=0.95)).rules
+    assert (judged.verdict, judged.reason) == (verdict, reason)
+
+
 @pytest.mark.parametrize(("slower", "least", "most"), [(0.0, 98, 100), (0.2, 0, 1)])
 def test_a_release_that_loses_what_was_gained_hours_before_it_does_not_pass_for_the_middle_of_the_day(
     slower: float, least: float, most: float

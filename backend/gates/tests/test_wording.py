@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from backend.gates.documents import Bounds, RuleFound
+from backend.gates.documents import Bounds, Grown, RuleFound
 from backend.gates.models import Gate, GateRule
 from backend.gates.tests.test_report import a_finding
 from backend.gates.wording import rule_sentence, summary
@@ -38,6 +38,10 @@ def test_of_rules_that_all_hold_each_is_named_with_what_it_came_to() -> None:
     assert text == f"All 3 rules hold: First byte +1.2 %, TLS 0.90 ms, Total {MINUS}2.0 %."
 
 
+def test_two_rules_that_hold_are_both_named() -> None:
+    assert told("pass", changed(1, "pass"), at_most(2, "pass")) == "All 2 rules hold: First byte +1.0 %, TLS 0.90 ms."
+
+
 def test_one_rule_that_holds_is_told_in_full() -> None:
     assert told("pass", changed(1, "pass")) == f"First byte +1.0 % ({MINUS}2.0 to +4.0 %), limit +10 %."
 
@@ -52,6 +56,20 @@ def test_what_is_proven_is_told_before_what_could_not_be_measured_and_that_befor
     open_one = changed(4, "inconclusive")
     assert told("fail", open_one, unmeasured(), changed(20, "fail")).startswith("First byte +20.0 %")
     assert told("error", open_one, unmeasured()).startswith("Total: 9 of 27 runs failed")
+
+
+def test_how_much_it_changed_counts_only_among_rules_that_came_to_the_same() -> None:
+    assert told("fail", unmeasured(), at_most(0.5, "fail")).startswith("TLS 0.90 ms")
+    assert told("inconclusive", changed(9, "pass"), changed(2, "inconclusive")).startswith("First byte +2.0 %")
+    assert told("pass", changed(9, ""), changed(2, "pass")).startswith("First byte +2.0 %")
+
+
+def test_of_what_grew_the_two_largest_parts_are_told() -> None:
+    rule, found = changed(20, "fail")
+    assert found is not None
+    parts = tuple(Grown(phase=phase, ms=ms) for phase, ms in (("wait", 30.0), ("dns", 8.0), ("tls", 2.0)))
+    told_parts = rule_sentence(rule, replace(found, grown=parts))
+    assert told_parts.endswith(" What grew: waiting for the server by 30 ms, DNS by 8.0 ms.")
 
 
 def test_a_rule_that_only_warns_is_not_told_beside_one_that_decides() -> None:
@@ -122,4 +140,5 @@ def test_a_change_in_its_own_unit_is_told_only_where_a_least_one_was_asked_for()
     assert "12 ms" not in rule_sentence(rule, with_size)
     rule.min_change = 10
     assert ", +12 ms, limit" in rule_sentence(rule, with_size)
+    assert ", +0 ms, limit" in rule_sentence(rule, replace(found, change=0.0))
     assert rule_sentence(rule, found).startswith("First byte +20.0 % (+17.0 to +23.0 %), limit +10 % and 10 ms.")
