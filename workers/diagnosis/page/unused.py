@@ -106,10 +106,9 @@ def _room_us(case: PageCase, row: Request, unused: Sequence[Request]) -> int:
     others = [load for one in _others(case, row, unused) if (load := load_of(one)) and load.span.start_us < end_us]
     until = Span(start_us=0, end_us=end_us)
     needed_bytes = own_bytes + sum(load.bytes_in(until) for load in others if load.span.end_us > due_us)
-    left_bytes = sum(min(load.size_bytes - load.bytes_in(until), own_bytes) for load in others)
-    came_bytes = _came_bytes(row, unused)
-    rate = case.carried_rate(row) or (needed_bytes + came_bytes) / (end_us - due_us)
-    least_us = coming_us(needed_bytes + min(came_bytes, left_bytes), rate, case.trip_us(row))
+    taken_bytes = sum(min(load.size_bytes - load.bytes_in(until), own_bytes) for load in others)
+    rate = case.carried_rate(row) or (needed_bytes + _came_bytes(row, unused)) / (end_us - due_us)
+    least_us = coming_us(needed_bytes + taken_bytes, rate, case.trip_us(row))
     return max(0, end_us - due_us - round(least_us))
 
 
