@@ -97,15 +97,15 @@ def _is_ahead(unused: Request, row: Request) -> bool:
 
 
 def _room_us(case: PageCase, row: Request, unused: Sequence[Request]) -> int:
-    """By how much sooner a file comes at least: since it was due its connection brings all else that had come by then,
+    """By how much sooner a file comes at least: since it was due its connection brings all else that came from then on,
     as a window grows and the line carries it. Each other one that was still on its way might have come in place of
     those, with as many bytes as the file's own where all share alike."""
     due_us, end_us, own_bytes = _due_us(case, row), row.timing.end_us or 0, row.transferred_bytes or 0
     if due_us is None or due_us >= end_us:
         return 0
     others = [load for one in _others(case, row, unused) if (load := load_of(one)) and load.span.start_us < end_us]
-    until = Span(start_us=0, end_us=end_us)
-    needed_bytes = own_bytes + sum(load.bytes_in(until) for load in others if load.span.end_us > due_us)
+    since, until = Span(start_us=due_us, end_us=end_us), Span(start_us=0, end_us=end_us)
+    needed_bytes = own_bytes + sum(load.bytes_in(since) for load in others)
     taken_bytes = sum(min(load.size_bytes - load.bytes_in(until), own_bytes) for load in others)
     rate = case.carried_rate(row) or (needed_bytes + _came_bytes(row, unused)) / (end_us - due_us)
     least_us = coming_us(needed_bytes + taken_bytes, rate, case.trip_us(row))

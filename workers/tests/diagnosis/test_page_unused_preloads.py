@@ -187,13 +187,13 @@ def test_what_is_gained_must_be_more_than_what_may_be_doubted(unused_bytes: int,
     assert saving_ms(measured) == (told_ms if told_ms is None else pytest.approx(told_ms, abs=3))
 
 
-@pytest.mark.parametrize(("first_ms", "end_ms"), [(110, 325), (890, 1_130)])
-def test_what_had_come_before_it_was_due_or_came_behind_it_can_take_no_place(first_ms: float, end_ms: float) -> None:
+@pytest.mark.parametrize(("first_ms", "end_ms"), [(110, 325), (110, 380), (890, 1_130)])
+def test_what_came_before_it_was_due_or_behind_it_can_take_no_place(first_ms: float, end_ms: float) -> None:
     sizes = {"first_ms": first_ms, "transferred_bytes": 40_200}
     others = [picture(number, first_ms - 40, end_ms, **sizes) for number in (4, 5, 6)]
     largest = hero(400, 880)
     measured = page(largest, *others, vitals={"lcp_us": 900_000, "lcp_url": largest.url})
-    assert saving_ms(over(measured)) == pytest.approx(400, abs=15)
+    assert saving_ms(measured) == pytest.approx(400, abs=15)
 
 
 @pytest.mark.parametrize(("urgency", "is_told"), [("VeryHigh", False), ("Medium", True)])
