@@ -40,6 +40,19 @@ def test_the_site_page_draws_the_trend_and_lists_the_last_runs(world: World, cli
     assert "Show as table" in text
 
 
+def test_the_site_page_has_a_figure_of_each_region_that_measures_it_and_of_no_other(
+    world: World, client: Client
+) -> None:
+    def figures() -> list[str]:
+        return re.findall(r'metric-label">([^<{]+)</div>\s*<div class="metric-value">', site_html(client, world, ""))[
+            1:
+        ]
+
+    assert figures() == [world.region.name]
+    world.site.monitors.update(regions=["elsewhere"])
+    assert figures() == []
+
+
 def test_the_trend_tells_the_deploys_within_it(world: World, client: Client) -> None:
     ended(world, "probe", PROBE)
     organisation, now = world.member.organisation, timezone.now()

@@ -1,6 +1,6 @@
 """One site: how it is now, how its phases went over time, and its last runs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -90,10 +90,13 @@ def page(request: MemberRequest, site_id: UUID) -> HttpResponse:
     monitor = monitors[choice.kind]
     monitor.site = site
     found = open_findings(newest_deep_runs(site))
+    row = overview.drawn(overview.rows)[0]
     context = {
         "section": "sites",
         "site": site,
-        "row": overview.drawn(overview.rows)[0],
+        "row": row,
+        # What was measured from a region stays, also where it is left out by now.
+        "cells": [cell for cell in row.cells if cell.seen or _is_measured_from(cell.region, monitors.values())],
         "uptime": _uptime(site, now),
         "panel": of_site(found),
         "loaded": _loaded(request.organisation, seen),
@@ -183,6 +186,10 @@ def _runs(monitor: Monitor, region: Region | None, before: datetime | None) -> d
         "is_page": monitor.kind == Kind.PAGE,
         "is_newest": before is None,
     }
+
+
+def _is_measured_from(region: Region, monitors: Iterable[Monitor]) -> bool:
+    return any(not monitor.regions or region.code in monitor.regions for monitor in monitors)
 
 
 def _region(regions: list[Region], choice: trend.Choice) -> Region | None:
