@@ -5,10 +5,11 @@ from math import ceil
 
 from workers.diagnosis.case import Case, lost_packets, rtt_of
 from workers.diagnosis.probe.flights import RECORD_HEADER_BYTES, answer_turn, mss_of
+from workers.diagnosis.probe.thinking import begun_us
 from workers.diagnosis.probe.tls_visits import over_http2
 from workers.diagnosis.probe.weighing import ASKED, is_blind, is_late, jitter_us
 from workers.diagnosis.probe.windows import first_answer
-from workers.measurement.evidence import TrialEvidence
+from workers.measurement.evidence import Exchange, TrialEvidence
 from workers.measurement.thresholds import LEAST_RTT
 
 
@@ -22,6 +23,18 @@ def asked_to_end(case: Case) -> list[TrialEvidence]:
     """That one connection, where it shows what the server did."""
     own = [one for one in case.evidence.of(*ASKED) if is_asked_to_end(case, one)]
     return [one for one in own if not lost_packets(one) and not is_late(one) and not is_blind(one)]
+
+
+def holding(trial: TrialEvidence) -> tuple[Exchange, ...]:
+    """Its first two answers, of which an end could have been held back: with that of the connection all is sent."""
+    return trial.exchanges[:-1][:2] if _ends(trial) else trial.exchanges[:2]
+
+
+def _ends(trial: TrialEvidence) -> bool:
+    """Whether the server said good-bye with or behind its last answer."""
+    begun = begun_us(trial, trial.exchanges[-1])
+    last = trial.records[-1] if trial.records else None
+    return last is not None and begun is not None and last.at_us >= begun and last.application is False
 
 
 def at_once_bytes(case: Case) -> int:

@@ -6,7 +6,7 @@ from math import inf
 from statistics import median
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
-from workers.diagnosis.probe.ended_answers import at_once_bytes, is_asked_to_end, packets_apart, rest_us
+from workers.diagnosis.probe.ended_answers import at_once_bytes, holding, is_asked_to_end, packets_apart, rest_us
 from workers.diagnosis.probe.flights import Gap, answer_turn
 from workers.diagnosis.probe.gaps import (
     LEAST_GROWTH,
@@ -76,9 +76,10 @@ def _held_at_all(case: Case, quick: list[TrialEvidence], delayed: list[TrialEvid
     held = weigh(case, id, delayed, look, counts_round_trips=False, unsure=_may_be_held)
     hurried = held if is_short(quick) else weigh(case, id, quick, look, blind=blind, unsure=_may_be_held)
     if isinstance(held, Sure) and isinstance(hurried, Sure):
-        severity = Severity.LOW if _is_free_over_http2(case, held.trials) else Severity.HIGH
         own_us = rest_us(case, _held(held.trials[0], jitter)[0].bytes_after)
-        yield from _compared(held, hurried, quick, delayed, jitter, severity, own_us)
+        severity = _severity(case, held.trials)
+        if severity is not None:
+            yield from _compared(held, hurried, quick, delayed, jitter, severity, own_us)
     elif isinstance(held, NotJudged) and hurried is not None:
         yield held
     elif isinstance(hurried, NotJudged):
@@ -87,13 +88,24 @@ def _held_at_all(case: Case, quick: list[TrialEvidence], delayed: list[TrialEvid
         yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
 
 
+def _severity(case: Case, held: Sequence[TrialEvidence]) -> Severity | None:
+    """None where it costs nothing: without Nagle's algorithm a first answer may be more packets than its window, so
+    that only those behind it would be sooner, by then of a window that has grown."""
+    window = known_window(case) or USUAL_WINDOW
+    if _is_free_over_http2(case, held):
+        return Severity.LOW
+    if all(packets_apart(one) <= window for one in held):
+        return Severity.HIGH
+    return Severity.MEDIUM if all(_may_hold(one, holding(one)[1:]) for one in held) else None
+
+
 def _is_free_over_http2(case: Case, held: Sequence[TrialEvidence]) -> bool:
     """Whether browsers are spared, since they would use HTTP/2, over which the end of the same answer, the first of a
     connection, comes at once. Where nothing else is spoken, it is HTTP/2's that does not."""
     over = [trial for trial in page_over_http2(case) if _can_hold(trial)]
     alone = any(map(over_http2, case.evidence.of(*ASKED)))
     first = all(_may_hold(trial, trial.exchanges[:1]) for trial in held)
-    return bool(over) and not alone and first and not any(_may_hold(trial, _holding(trial)) for trial in over)
+    return bool(over) and not alone and first and not any(_may_hold(trial, holding(trial)) for trial in over)
 
 
 def _may_hold(trial: TrialEvidence, exchanges: Sequence[Exchange]) -> bool:
@@ -169,7 +181,7 @@ def _held_behind_windows(case: Case) -> Finding | NotJudged | None:
 
 def _asked_again(trial: TrialEvidence) -> Exchange | None:
     """The request that followed the first answer at once."""
-    return next((one for one in _holding(trial)[1:] if not one.idle_us), None)
+    return next((one for one in holding(trial)[1:] if not one.idle_us), None)
 
 
 def _holds_ends(case: Case) -> bool:
@@ -244,19 +256,7 @@ def _is_exact(trial: TrialEvidence, us: int, ruler: Ruler) -> bool:
 
 def _can_hold(trial: TrialEvidence) -> bool:
     """Whether something of its answers could have been held back."""
-    return first_answer(trial) is not None and bool(_holding(trial))
-
-
-def _holding(trial: TrialEvidence) -> tuple[Exchange, ...]:
-    """Its first two answers, of which an end could have been held back: with that of the connection all is sent."""
-    return trial.exchanges[:-1][:2] if _ends(trial) else trial.exchanges[:2]
-
-
-def _ends(trial: TrialEvidence) -> bool:
-    """Whether the server said good-bye with or behind its last answer."""
-    begun = begun_us(trial, trial.exchanges[-1])
-    last = trial.records[-1] if trial.records else None
-    return last is not None and begun is not None and last.at_us >= begun and last.application is False
+    return first_answer(trial) is not None and bool(holding(trial))
 
 
 def _held_us(trial: TrialEvidence, jitter: int) -> int | None:
@@ -274,7 +274,7 @@ def _first_delayed_us(trial: TrialEvidence, jitter: int, least_us: float) -> int
 def _held(trial: TrialEvidence, jitter: int) -> list[Gap]:
     """The last silence of each answer, where it is so: what is held before another one costs no more than that."""
     ruler = ruler_of(trial, jitter)
-    known = (one for exchange in _holding(trial) for one in answer_gaps(trial, exchange, ruler)[-1:])
+    known = (one for exchange in holding(trial) for one in answer_gaps(trial, exchange, ruler)[-1:])
     return [one.gap for one in known if _is_held(one, trial, ruler)]
 
 
@@ -288,7 +288,7 @@ def _is_held(one: KnownGap, trial: TrialEvidence, ruler: Ruler) -> bool:
 def _may_be_held(trial: TrialEvidence) -> bool:
     """Whether a pause before the small end of an answer has more than one explanation."""
     ruler = ruler_of(trial)
-    known = (one for exchange in _holding(trial) for one in answer_gaps(trial, exchange, ruler))
+    known = (one for exchange in holding(trial) for one in answer_gaps(trial, exchange, ruler))
     return any(_is_unclear(one, ruler) for one in known)
 
 
@@ -298,7 +298,7 @@ def _is_unclear(one: KnownGap, ruler: Ruler) -> bool:
 
 def _longest_us(trial: TrialEvidence) -> int:
     """The longest silence in the first answers, whatever caused it: a narrow link too."""
-    turns = (answer_turn(trial, exchange, longest_us=0) for exchange in _holding(trial))
+    turns = (answer_turn(trial, exchange, longest_us=0) for exchange in holding(trial))
     return max((gap.duration_us for turn in turns if turn is not None for gap in turn.gaps()), default=0)
 
 
@@ -306,7 +306,7 @@ def _waits_within(trial: TrialEvidence) -> bool:
     """Whether the longest silence lies inside an answer: before its first byte the server may have been thinking."""
     waits = [
         (gap.duration_us, gap.start_us >= begun)
-        for exchange in _holding(trial)
+        for exchange in holding(trial)
         if (begun := begun_us(trial, exchange)) is not None
         and (turn := answer_turn(trial, exchange, longest_us=0)) is not None
         for gap in turn.gaps()
@@ -326,9 +326,9 @@ def _is_held_each_time(trials: Sequence[TrialEvidence], jitter: int) -> bool:
     Two full packets before it, and the client acknowledges at once whatever it delays otherwise. It is not the window,
     which has grown by the second answer.
     """
-    twice = [trial for trial in trials if len(_holding(trial)) > 1]
+    twice = [trial for trial in trials if len(holding(trial)) > 1]
     return len(twice) >= LEAST_SEEN and all(
-        _holds_exactly(trial, one, jitter) for trial in twice for one in _holding(trial)
+        _holds_exactly(trial, one, jitter) for trial in twice for one in holding(trial)
     )
 
 

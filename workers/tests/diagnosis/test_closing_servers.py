@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from workers.diagnosis.probe import transport
+from workers.diagnosis.probe.weighing import ASKED
 from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason, Severity
@@ -139,3 +140,36 @@ def test_what_the_server_has_still_to_say_behind_an_end_that_was_held_comes_no_s
     resting = Server(body_bytes=900, stops=((300, 0), (200, late_us // 4), (200, 3 * late_us)))
     evidence = asked_to_end(Path(rtt_ms=rtt_ms, nagle=True), resting)
     assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, evidence)
+
+
+def asked_twice(way: Path, server: Server) -> TrialEvidence:
+    made = Connection(replace(way, delayed_ack=True), server, Trial.DELAYED_ACK)
+    handshake = made.shake()
+    made.ask(0)
+    made.ask(1)
+    return made.evidence(handshake)
+
+
+def took_us(trial: TrialEvidence, number: int) -> int:
+    exchange = trial.exchanges[number]
+    return (exchange.ended_us or 0) - (exchange.sent_us or 0)
+
+
+@ANYWHERE
+def test_small_packets_that_fill_the_window_leave_nagle_the_second_answers_alone(rtt_ms: float) -> None:
+    """As fasthttp's records do, of which each is written by itself."""
+    way = Path(rtt_ms=rtt_ms, nagle=True)
+    server = Server(body_bytes=9_000, record_bytes=700, records_apart=True, version="TLSv1.2")
+    held, free = (asked_twice(replace(way, nagle=nagle), server) for nagle in (True, False))
+    assert took_us(free, 0) == pytest.approx(took_us(held, 0), abs=1_000)
+    own, *others = asked_to_end(way, server).trials
+    told = found(transport.RULES, probe([own, *(one for one in others if one.trial in ASKED), held, held, held]))
+    assert told[Id.TCP_NAGLE_DELAYED_ACK].severity is Severity.MEDIUM
+    assert told[Id.TCP_NAGLE_DELAYED_ACK].saving_us == pytest.approx(took_us(held, 1) - took_us(free, 1), rel=0.05)
+
+
+@ANYWHERE
+def test_small_packets_that_fill_the_window_leave_nagle_nothing_where_nobody_asks_again(rtt_ms: float) -> None:
+    way = Path(rtt_ms=rtt_ms, nagle=True)
+    server = Server(body_bytes=9_000, record_bytes=700, records_apart=True, version="TLSv1.2", keeps=False)
+    assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, asked_to_end(way, server))
