@@ -1,12 +1,13 @@
 """Nagle's algorithm where a server ends the connection behind an answer, and with that sends all of it."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from workers.diagnosis.probe import transport
 from workers.diagnosis.probe.weighing import ASKED
-from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
+from workers.measurement.evidence import ProbeEvidence, TcpState, Trial, TrialEvidence
 from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason, Severity
 from workers.tests.diagnosis.judging import found, left_open
@@ -130,6 +131,23 @@ def test_of_an_end_that_the_server_itself_writes_late_nagle_costs_the_rest(rtt_m
     told = found(transport.RULES, asked_to_end(way, resting))[Id.TCP_NAGLE_DELAYED_ACK]
     cost_us = (held.exchanges[0].ended_us or 0) - (free.exchanges[0].ended_us or 0)
     assert told.saving_us == pytest.approx(cost_us, abs=2_000)
+
+
+@pytest.mark.parametrize(
+    ("lag_us", "changes"),
+    [
+        pytest.param(0, {"tcp_ended": TcpState(out_of_order_packets=1)}, id="a packet lost"),
+        pytest.param(5_000, {"kernel_clock": False}, id="late stamps"),
+        pytest.param(20_000, {}, id="read late"),
+    ],
+)
+def test_an_answer_that_was_disturbed_does_not_tell_how_late_the_server_writes_its_end(
+    lag_us: int, changes: dict[str, Any]
+) -> None:
+    resting, way = Server(body_bytes=700, body_stall=(300, 32_000)), Path(nagle=True)
+    own, *others = asked_to_end(way, resting).trials
+    evidence = probe([replace(own, scheduling_lag_us=lag_us, **changes), *others])
+    assert found(transport.RULES, evidence)[Id.TCP_NAGLE_DELAYED_ACK].saving_us == pytest.approx(120_000, rel=0.01)
 
 
 @ANYWHERE
