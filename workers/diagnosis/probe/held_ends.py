@@ -76,9 +76,9 @@ def _held_at_all(case: Case, quick: list[TrialEvidence], delayed: list[TrialEvid
     held = weigh(case, id, delayed, look, counts_round_trips=False, unsure=_may_be_held)
     hurried = held if is_short(quick) else weigh(case, id, quick, look, blind=blind, unsure=_may_be_held)
     if isinstance(held, Sure) and isinstance(hurried, Sure):
-        own_us = rest_us(case, _held(held.trials[0], jitter)[0].bytes_after)
-        severity = _severity(case, held.trials)
-        if severity is not None:
+        if all(_has_room(case, one) for one in held.trials):
+            own_us = rest_us(case, _held(held.trials[0], jitter)[0].bytes_after)
+            severity = Severity.LOW if _is_free_over_http2(case, held.trials) else Severity.HIGH
             yield from _compared(held, hurried, quick, delayed, jitter, severity, own_us)
     elif isinstance(held, NotJudged) and hurried is not None:
         yield held
@@ -88,15 +88,10 @@ def _held_at_all(case: Case, quick: list[TrialEvidence], delayed: list[TrialEvid
         yield NotJudged(id=id, reason=NotJudgedReason.UNSTEADY)
 
 
-def _severity(case: Case, held: Sequence[TrialEvidence]) -> Severity | None:
-    """None where it costs nothing: without Nagle's algorithm a first answer may be more packets than its window, so
-    that only those behind it would be sooner, by then of a window that has grown."""
-    window = known_window(case) or USUAL_WINDOW
-    if _is_free_over_http2(case, held):
-        return Severity.LOW
-    if all(packets_apart(one) <= window for one in held):
-        return Severity.HIGH
-    return Severity.MEDIUM if all(_may_hold(one, holding(one)[1:]) for one in held) else None
+def _has_room(case: Case, trial: TrialEvidence) -> bool:
+    """Whether its first answer fits into the window without Nagle's algorithm too: where it does not, only those behind
+    it would be sooner, of a window that has grown by then."""
+    return packets_apart(trial) <= (known_window(case) or USUAL_WINDOW)
 
 
 def _is_free_over_http2(case: Case, held: Sequence[TrialEvidence]) -> bool:
@@ -116,15 +111,13 @@ def _may_hold(trial: TrialEvidence, exchanges: Sequence[Exchange]) -> bool:
 
 def _held_unless_ended(case: Case) -> Finding | None:
     """By first answers that the run's own, which asks for the end of the connection, gets in one go: the same window
-    had room for all of it, and has where each record takes packets of its own, and with the end all is sent. Of later
-    answers the end is free where no ticket, or head of its own, is under way before it: Linux holds it back for what is
-    small alone (Minshall's variant of Nagle's)."""
-    jitter, window = jitter_us(case), known_window(case) or USUAL_WINDOW
-    at_once = at_once_bytes(case)
+    had room for all of it, and with the end all is sent. Of later answers the end is free where no ticket, or head of
+    its own, is under way before it: Linux holds it back for what is small alone (Minshall's variant of Nagle's)."""
+    jitter, at_once = jitter_us(case), at_once_bytes(case)
 
     def look(trial: TrialEvidence) -> int | None:
         gap = _end_behind_gap(trial)
-        if gap is None or gap.bytes_before >= at_once or packets_apart(trial) > window or not splits_record(trial, gap):
+        if gap is None or gap.bytes_before >= at_once or not splits_record(trial, gap) or not _has_room(case, trial):
             return None
         return gap.duration_us if _waits_for_ack(trial, gap, ruler_of(trial, jitter)) else None
 

@@ -184,10 +184,3 @@ def test_small_packets_that_fill_the_window_leave_nagle_the_second_answers_alone
     told = found(transport.RULES, probe([own, *(one for one in others if one.trial in ASKED), held, held, held]))
     assert told[Id.TCP_NAGLE_DELAYED_ACK].severity is Severity.MEDIUM
     assert told[Id.TCP_NAGLE_DELAYED_ACK].saving_us == pytest.approx(took_us(held, 1) - took_us(free, 1), rel=0.05)
-
-
-@ANYWHERE
-def test_small_packets_that_fill_the_window_leave_nagle_nothing_where_nobody_asks_again(rtt_ms: float) -> None:
-    way = Path(rtt_ms=rtt_ms, nagle=True)
-    server = Server(body_bytes=9_000, record_bytes=700, records_apart=True, version="TLSv1.2", keeps=False)
-    assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, asked_to_end(way, server))
