@@ -1,12 +1,13 @@
 """A largest picture among others: when it is one that waits for them, and when nobody can say so."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from workers.measurement.finding import FindingId, Severity
 from workers.measurement.messages import PageMeasurement
-from workers.measurement.waterfall import Request, RowFlag
+from workers.measurement.waterfall import Request, ResourceType, RowFlag
 from workers.tests.diagnosis.page_sketch import MAIN, evidence_of, picture, sketch, told
 
 BEHIND = FindingId.PAGE_LCP_BEHIND
@@ -59,6 +60,24 @@ def test_nothing_is_told_where_a_word_on_its_urgency_may_change_nothing(changes:
 @pytest.mark.parametrize("changes", [{"priority": "High"}, {"transferred_bytes": 400, "body_bytes": 300}])
 def test_it_does_not_wait_for_what_is_urgent_or_small(changes: dict[str, Any]) -> None:
     assert told(page(hero(), *(small(number, **changes) for number in range(2, 11))), BEHIND) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"resource_type": ResourceType.SCRIPT},
+        {"initiator_url": f"https://{MAIN}/a.css"},
+        {"timing": picture(2, 320, 1_200, first_ms=400).timing},
+    ],
+)
+def test_only_pictures_that_the_document_names_and_that_were_asked_for_no_later_are_ahead(
+    changes: dict[str, Any],
+) -> None:
+    assert told(page(hero(), *(replace(small(number), **changes) for number in range(2, 11))), BEHIND) is None
+
+
+def test_the_first_large_pictures_of_the_document_are_ahead_too() -> None:
+    assert told(page(hero(), *(small(number, priority="Medium") for number in range(2, 11))), BEHIND) is not None
 
 
 def test_what_came_later_than_the_picture_did_not_hold_it_up() -> None:
