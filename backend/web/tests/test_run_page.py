@@ -14,7 +14,7 @@ from backend.cast import Member
 from backend.runs.ingest import ingest
 from backend.runs.models import PendingRun, Run
 from backend.runs.tests.factories import NOW, make_pending
-from backend.runs.tests.results import EVIDENCE, FAILED, line_of
+from backend.runs.tests.results import FAILED, line_of
 from backend.sites.actions import change_monitor
 from backend.sites.models import MonitorVersion
 from backend.sites.monitor_settings import stored_settings
@@ -361,44 +361,3 @@ def test_a_run_is_exported_as_an_archive_with_the_rows_of_its_page(
     assert len(client.get(address).json()["log"]["entries"]) == text.count('class="wf-row')
     unseen = ended(world, "probe" if kind == "page" else "page", FAILED)
     assert "/har" not in html(client, unseen)
-
-
-def test_a_run_whose_profile_was_not_kept_says_so_on_top_and_praises_nothing(world: World, client: Client) -> None:
-    loaded = replace(measurements.page(30), profile_verified=False, warnings=("Do not compare these times.",))
-    seen = measurements.probe()
-    probed = replace(seen, evidence=replace(EVIDENCE, profile_verified=False))
-    for kind, measurement in (("page", loaded), ("probe", probed)):
-        text = html(client, ended(world, kind, Measured(measurement=measurement)))
-        assert "Measured, but over no network in particular" in text
-        assert "count for no chart, baseline, rule or gate" in text
-        assert "not of this profile" in text
-        assert ": good" not in text
-
-
-def test_a_page_that_was_loaded_on_a_busy_machine_says_so_on_top_and_is_praised_by_nobody(
-    world: World, client: Client
-) -> None:
-    seen = measurements.page(30)
-    disturbed = replace(seen, vitals=replace(seen.vitals, contention_us=340_000))
-    text = html(client, ended(world, "page", Measured(measurement=disturbed)))
-    assert "Measured on a machine that was busy with other work" in text
-    assert "kept it waiting for 0.34 s" in text
-    assert "on a busy machine" in text
-    assert ": good" not in text
-    listed = client.get(reverse("web:site", args=[world.site.public_id]) + "?kind=page").content.decode()
-    assert "machine busy" in listed
-
-
-def test_a_probe_that_looked_late_at_its_answer_says_so_and_is_praised_by_nobody(world: World, client: Client) -> None:
-    late = replace(measurements.probe(), contention_us=340_000)
-    text = html(client, ended(world, "probe", Measured(measurement=late)))
-    assert [words in text for words in ("begun up to 0.34 s sooner", "on a busy machine", ": good")] == [
-        True,
-        True,
-        False,
-    ]
-
-
-def test_a_run_whose_profile_was_kept_is_judged_as_any(world: World, client: Client) -> None:
-    kept = replace(measurements.page(30), profile_verified=True)
-    assert "840 ms to the largest paint: good" in html(client, ended(world, "page", Measured(measurement=kept)))
