@@ -88,17 +88,16 @@ class PageCase:
         return self._pauses.get(row.connection, ())
 
     @cached_property
-    def _layouts(self) -> dict[tuple[str, int], Layout]:
-        """By host and round trip."""
-        keys = {(host_of(row.url), self.trip_us(row)) for row in self.page.waterfall.requests}
+    def _layouts(self) -> dict[str, Layout]:
+        """By host."""
         return {
-            (host, trip): Layout(rows=self.rows_by_host[host], trip_us=trip, paused=self.paused, idle=self._pauses)
-            for host, trip in keys
+            host: Layout(rows=rows, trip_us=self.trip_us, paused=self.paused, idle=self._pauses)
+            for host, rows in self.rows_by_host.items()
         }
 
     def burst_of(self, row: Request) -> Burst | None:
         """What came of its host while it did, and while that did; None where it brought nothing."""
-        return self._layouts[host_of(row.url), self.trip_us(row)].burst_of(row)
+        return self._layouts[host_of(row.url)].burst_of(row)
 
     @cached_property
     def _together(self) -> dict[tuple[int | None, str], list[Request]]:
@@ -119,7 +118,7 @@ class PageCase:
         found: dict[int | None, float] = {}
         for (number, _), rows in self._together.items():
             if (pauses := self.paused.get(number)) is not None:
-                layout = Layout(rows=rows, trip_us=self.trip_us(rows[0]), paused={number: pauses})
+                layout = Layout(rows=rows, trip_us=self.trip_us, paused={number: pauses})
                 found[number] = layout.carried_rate(pauses)
         return found
 
@@ -204,9 +203,16 @@ class PageCase:
     def trip_us(self, row: Request) -> int:
         """A round trip to who answered a row, by the quickest connection to its host where its own does not tell; 0
         where none does."""
-        host = host_of(row.url)
-        trips = (self.trip_over_us(one) for one in self.page.waterfall.connections if one.host == host)
-        return self.trip_over_us(self.connection_of(row)) or min(filter(None, trips), default=0)
+        return self.trip_over_us(self.connection_of(row)) or self._trips_to_us.get(host_of(row.url), 0)
+
+    @cached_property
+    def _trips_to_us(self) -> dict[str, int]:
+        """By host over the quickest connection to it that tells."""
+        found: dict[str, int] = {}
+        for one in self.page.waterfall.connections:
+            if trip := self.trip_over_us(one):
+                found[one.host] = min(trip, found.get(one.host, trip))
+        return found
 
     def trip_over_us(self, connection: Connection | None) -> int:
         """The same over a connection. QUIC's handshake takes two where a server may not send all of its certificates

@@ -5,7 +5,7 @@ A row that waited for its turn may have come since it was due, and came together
 
 from bisect import bisect_right, insort
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -24,11 +24,11 @@ _MULTIPLEXED = frozenset({"h2", "h3"})
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """What came of `rows` in round trips of `trip_us`. By connection, `paused` are all pauses where anybody looked,
-    `idle` those in which the line was idle."""
+    """What came of `rows` in round trips of `trip_us`, the same for all over one connection. By connection, `paused`
+    are all pauses where anybody looked, `idle` those in which the line was idle."""
 
     rows: Sequence[Request]
-    trip_us: int
+    trip_us: Callable[[Request], int]
     paused: Mapping[int | None, Sequence[Pause]] = field(default_factory=dict)
     idle: Mapping[int | None, Sequence[Pause]] = field(default_factory=dict)
 
@@ -47,7 +47,7 @@ class Layout:
     def _in_turn(self, row: Request, load: Load, ended: Sequence[tuple[int, int]]) -> Load:
         since_us = load.span.start_us
         before = _last_before(ended, since_us) if row.protocol in _MULTIPLEXED else None
-        pauses, due_us = self.paused.get(row.connection), _due_us(row, self.trip_us)
+        pauses, due_us = self.paused.get(row.connection), _due_us(row, self.trip_us(row))
         if before is not None and due_us <= before.end_us:
             since_us = min(since_us, _since_us(load, before, due_us, pauses))
         elif row.protocol in ONE_AT_A_TIME:
@@ -71,11 +71,20 @@ class Layout:
             found |= {number: seen[connections[number]] for number in loads}
         return found
 
+    @cached_property
+    def _rows_over(self) -> dict[int | None, list[Request]]:
+        """By connection."""
+        found: dict[int | None, list[Request]] = defaultdict(list)
+        for row in self.rows:
+            found[row.connection].append(row)
+        return found
+
     def _burst(self, loads: Mapping[int, Load], connection: int | None, *, is_one_window: bool) -> Burst:
+        rows = self._rows_over[connection]
         return Burst(
             seen=loads,
-            rows=[row for row in self.rows if row.connection == connection],
-            trip_us=self.trip_us,
+            rows=rows,
+            trip_us=self.trip_us(rows[0]),
             pauses=self.idle.get(connection, ()),
             is_one_window=is_one_window,
         )

@@ -12,7 +12,7 @@ from workers.diagnosis.page.instants import CLOCKS_US
 from workers.diagnosis.page.loads import load_of
 from workers.diagnosis.page.needless_bytes import FewerBytes
 from workers.diagnosis.page.rendering import FILES_NAMED, named
-from workers.diagnosis.page.spans import covered_us, overlaps, within
+from workers.diagnosis.page.spans import covered_us, merged, overlaps, within
 from workers.diagnosis.probe.slow_start import coming_us
 from workers.diagnosis.units import size
 from workers.measurement.finding import FindingId
@@ -133,7 +133,7 @@ def _held_us(case: PageCase, row: Request, unused: Sequence[Request]) -> int:
     if first_us is None or due_us is None or due_us >= first_us or not is_with_another:
         return 0
     waited = Span(start_us=due_us, end_us=first_us)
-    needed = [span for one in others if (span := one.timing.download) and overlaps(span, waited)]
+    needed = merged(span for one in others if (span := one.timing.download) and overlaps(span, waited))
     spans = [span for one in unused if (span := _coming(case, one, needed)) and overlaps(span, waited)]
     came = [within(span, waited) for span in spans]
     meanwhile = [within(span, waited) for span in needed]

@@ -18,6 +18,6 @@ def sooner_by_fewer_us(
 ) -> int:
     """`pauses` are those of the row's connection in which the line was idle, `paused` all of each connection where
     anybody looked."""
-    layout = Layout(rows=rows, trip_us=trip_us, paused=paused or {}, idle={row.connection: pauses})
+    layout = Layout(rows=rows, trip_us=lambda _: trip_us, paused=paused or {}, idle={row.connection: pauses})
     burst = layout.burst_of(row)
     return 0 if burst is None else Lighter(fewer, burst).sooner_us(row)
