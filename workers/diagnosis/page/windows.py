@@ -40,7 +40,9 @@ def growing_us(case: PageCase, row: Request) -> int:
     if row.protocol in ONE_AT_A_TIME:
         return 0
     trip, own = case.trip_us(row), row.transferred_bytes or 0
-    others = _others(case, row, row.connection, Span(start_us=case.hint_us or 0, end_us=row.timing.start_us))
+    hint_us, asked_us = case.hint_us or 0, row.timing.start_us
+    # What a 103 (Early Hints) had asked for before no hint in the head asks for.
+    others = _others(case, row, row.connection, Span(start_us=min(hint_us, asked_us), end_us=asked_us))
     if others.last_us is None:
         return 0
     rested = row.timing.start_us - others.last_us > trip + _RESTED_US

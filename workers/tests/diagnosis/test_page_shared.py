@@ -97,6 +97,8 @@ def taken(start_ms: float, end_ms: float, **changes: object) -> Request:
         # As long as it came it would have come from the first on: from 310 ms to 490 ms.
         (ResourceType.IMAGE, RowFlag.FRAME, 400, 203),
         (ResourceType.OTHER, RowFlag.PRELOAD, 310, 203),
+        # By a 103 (Early Hints), before the document came.
+        (ResourceType.OTHER, RowFlag.PRELOAD, 100, 370),
         (ResourceType.FETCH, RowFlag.WORKER, 400, 203),
     ],
 )
