@@ -101,7 +101,7 @@ def _room_us(case: PageCase, row: Request, unused: Sequence[Request]) -> int:
     as a window grows and the line carries it. Each other one that was still on its way might have come in place of
     those, with as many bytes as the file's own where all share alike."""
     due_us, end_us, own_bytes = _due_us(case, row), row.timing.end_us or 0, row.transferred_bytes or 0
-    if due_us is None or due_us >= end_us:
+    if due_us is None or due_us >= end_us or not own_bytes:
         return 0
     others = [load for one in _others(case, row, unused) if (load := load_of(one)) and load.span.start_us < end_us]
     since, until = Span(start_us=due_us, end_us=end_us), Span(start_us=0, end_us=end_us)

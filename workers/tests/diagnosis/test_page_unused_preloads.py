@@ -169,6 +169,11 @@ def test_of_what_nobody_knows_when_it_was_sent_or_was_there_when_it_was_due_noth
     assert saving_ms(page(style(3, 310, 332.4, first_ms=331), hint=hinted(first_ms=320), fcp_ms=350)) is None
 
 
+def test_a_file_of_which_nobody_knows_how_much_came_gains_nothing_for_certain() -> None:
+    """As in files of other tools."""
+    assert saving_ms(page(style(3, 310, 390, transferred_bytes=None), fcp_ms=400)) is None
+
+
 @pytest.mark.parametrize(("trip_ms", "is_told"), [(20, True), (150, False)])
 def test_what_a_window_had_to_grow_for_comes_no_sooner_for_certain(trip_ms: int, is_told: bool) -> None:
     """The bytes of the script made the window large for those of the style sheet: in the lab (h2o) 147 ms were told,
