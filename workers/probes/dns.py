@@ -4,6 +4,7 @@ A and AAAA are asked for at once over one socket. The span of a lookup runs from
 answer that was used. A name that this machine knows by itself (`LocalNames`) has no span: nobody was asked.
 """
 
+import errno
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack, suppress
@@ -97,7 +98,8 @@ class _Search:
                             raise
                     except OSError as error:
                         out_of_reach = _out_of_reach(server, error)
-                        if is_ours(error):
+                        # Without an address of one family, the servers of the other can be asked.
+                        if is_ours(error) and error.errno != errno.EADDRNOTAVAIL:
                             raise out_of_reach from error
                     except ProbeError as caught:
                         fault = caught

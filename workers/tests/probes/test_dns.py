@@ -15,7 +15,7 @@ import dns.rdatatype
 import pytest
 from dns.message import Message
 
-from workers.measurement.failure import Blame, FailureKind
+from workers.measurement.failure import FailureKind
 from workers.probes.faults import ProbeError
 from workers.probes.loop import DeadlineError
 from workers.tests.ports import closed_port
@@ -182,26 +182,6 @@ def test_servers_in_error_are_asked_twice_and_no_more(resolver: Resolver) -> Non
         resolver.resolve("a.test")
     assert caught.value.failure.kind is FailureKind.DNS_SERVER_FAILURE
     assert server.questions == 4
-
-
-@pytest.mark.parametrize(
-    ("others", "kind", "blame"),
-    [
-        (None, FailureKind.INTERNAL_ERROR, Blame.MONITOR),
-        (Zone(silent={"a.test"}), FailureKind.DNS_TIMEOUT, Blame.NETWORK),
-        (Zone(failing={"a.test"}), FailureKind.DNS_SERVER_FAILURE, Blame.TARGET),
-    ],
-)
-def test_a_name_server_of_ours_that_is_gone_says_nothing_of_a_site(
-    resolver: Resolver, others: Zone | None, kind: FailureKind, blame: Blame
-) -> None:
-    resolver.hurry()
-    if others is not None:
-        resolver.serve(others.answer)
-    resolver.add(closed_port())
-    with pytest.raises(ProbeError) as caught:
-        resolver.resolve("a.test")
-    assert (caught.value.failure.kind, caught.value.failure.blame) == (kind, blame)
 
 
 def test_a_lost_packet_is_sent_again(resolver: Resolver) -> None:
