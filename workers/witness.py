@@ -4,8 +4,9 @@ A site that does not answer and an agent that is cut off look alike from inside.
 nobody's names either. The name that is asked for is new each time, so that no cache answers, and below a domain that is
 nobody's site. Who measures private addresses may do so on a network that leads nowhere else, and has no witness.
 
-A network that wants a login first, or a resolver that lies, leads all names to one address. What failed at the address
-to which a name that is nobody's leads as well says nothing of its site.
+A network that wants a login first leads all names to one address: what failed there says nothing of its site. Some
+providers lead to a page of theirs only what does not exist; a site whose name went away is met there by its own fault.
+So a name that there is has to lead to the same address as one that is nobody's.
 
 That names are answered here is kept as a file, since an agent may start before its network does. Where they are not
 although sites are reached, names tell nothing, and nothing is concluded from them.
@@ -37,6 +38,8 @@ from workers.probes.settings import NameServer, NameSettings
 # Its zone is signed with opt-out, so that a resolver that knows two neighbours may not conclude that there is nothing
 # in between (RFC 5155, 12.2; RFC 8198, 5.4): it has to ask beyond the own network.
 _DOMAIN = "com."
+# A name that there is everywhere: that of a server of the same domain.
+_SOMEBODYS = "a.gtld-servers.net."
 _MAX_MESSAGE_BYTES = 4096
 # A resolver asks the domain's servers for it, a few of which may be slow: 99 % are answered within a second.
 _PATIENCE_S, _ROUNDS = 2.0, 2
@@ -73,7 +76,7 @@ class Witness:
     def heard(self, outcome: Measured | Failed, begun_s: float) -> Measured | Failed:
         """The outcome of a run that began then (monotonic clock), without blame for the site if the agent was cut off.
 
-        May wait for four seconds.
+        May wait for four seconds, and as long again where a name that is nobody's has an address.
         """
         if isinstance(outcome, Measured):
             self._reached(begun_s)
@@ -83,7 +86,7 @@ class Witness:
         if _is_unfinished(outcome.failure) and self._was_cut_off(begun_s):
             return _of_ours(outcome, "The agent's name servers answer for no other name either.")
         if self._is_led_astray(outcome):
-            return _of_ours(outcome, "The agent's name servers lead a name that is nobody's there as well.")
+            return _of_ours(outcome, "The agent's name servers lead all other names there as well.")
         return outcome
 
     def _was_cut_off(self, begun_s: float) -> bool:
@@ -101,8 +104,8 @@ class Witness:
         return False
 
     def _is_led_astray(self, outcome: Failed) -> bool:
-        """Whether a name that is nobody's leads there too. Of an address that may not be measured nothing is told but
-        that: then it is one of those."""
+        """Whether all names lead there. Of an address that may not be measured nothing is told but that: then it is one
+        of those."""
         address, blocked = _dialled(outcome), outcome.failure.kind is FailureKind.BLOCKED_DESTINATION
         if address is None and not blocked:
             return False
@@ -129,9 +132,12 @@ class Witness:
                 self._doubted_s, self._checked_s = self._monotonic_s(), None
 
     def _heard(self) -> frozenset[str] | None:
+        """The addresses to which all names lead, mostly none. None where no name is answered."""
         with self._lock:
             if self._answered is None or self._monotonic_s() - self._answered[0] >= _HOLDS_S:
                 heard = ask(self._servers())
+                if heard:
+                    heard &= ask(self._servers(), _SOMEBODYS) or frozenset()
                 self._answered = (self._monotonic_s(), heard)
             return self._answered[1]
 
@@ -161,10 +167,10 @@ def witness_in(spool_dir: Path) -> Witness:
     return Witness(spool_dir / "names-are-answered", LocalNames(NameSettings()).servers)
 
 
-def ask(servers: Sequence[NameServer]) -> frozenset[str] | None:
-    """The addresses that the first of these name servers to answer gives for a new name: mostly none. None where no
-    server says what only the domain's own can know."""
-    query = dns.message.make_query(f"{secrets.token_hex(12)}.{_DOMAIN}", "A")
+def ask(servers: Sequence[NameServer], name: str | None = None) -> frozenset[str] | None:
+    """The addresses that the first of these name servers to answer gives for a name, or for a new one: mostly none.
+    None where no server says what only the domain's own can know."""
+    query = dns.message.make_query(name or f"{secrets.token_hex(12)}.{_DOMAIN}", "A")
     with ExitStack() as stack:
         looks = stack.enter_context(selectors.DefaultSelector())
         lines = [stack.enter_context(line) for line in map(_line, servers) if line is not None]

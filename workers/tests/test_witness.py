@@ -288,6 +288,23 @@ def test_where_all_names_lead_to_one_address_no_site_is_to_blame_for_what_is_the
     assert world.blame(agent, failed) is (Blame.MONITOR if there else Blame.TARGET)
 
 
+@pytest.mark.parametrize("failed", [FailureKind.CERTIFICATE_WRONG_HOST, FailureKind.BLOCKED_DESTINATION])
+def test_a_name_that_went_away_is_the_sites_where_only_such_names_lead_elsewhere(
+    world: World, agent: Witness, failed: FailureKind
+) -> None:
+    """Resolvers of some providers lead whatever does not exist to a page of theirs, and what exists to where it is."""
+    seen = build_probe()
+    mistyped = lead_to("10.0.0.1" if failed is FailureKind.BLOCKED_DESTINATION else str(seen.connections[-1].address))
+
+    def answer(query: Message) -> Message | None:
+        reply = world.zone.answer(query)
+        return reply if reply is not None and reply.answer else mistyped(query)
+
+    world.zone.a["a.gtld-servers.net"] = ["192.5.6.30"]
+    world.servers = [world.serve(answer)]
+    assert world.blame(agent, Failed(failure=failure(failed), measurement=seen)) is Blame.TARGET
+
+
 @pytest.mark.parametrize(("address", "blame"), [("10.0.0.1", Blame.MONITOR), ("8.8.8.8", Blame.TARGET)])
 def test_where_that_may_not_be_measured_it_is_the_agents_network_too(
     world: World, agent: Witness, address: str, blame: Blame
