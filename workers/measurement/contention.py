@@ -51,8 +51,8 @@ def is_probe_contended(contention_us: int | None, ttfb_us: int | None) -> bool:
 
 
 def probe_contention_told(contention_us: int | None) -> str:
-    """A sentence for people on one that is contended."""
+    """A sentence for people on one that is contended; who stood still may not have looked for longer than it took."""
     return (
-        "The machine of this agent was busy with other work or stood still when an answer came: it may have begun up "
-        f"to {(contention_us or 0) / 1e6:.2f} s sooner than is told here. Do not compare these times."
+        "The machine of this agent was busy with other work or stood still when an answer came, and did not look for "
+        f"{(contention_us or 0) / 1e6:.2f} s: it may have begun sooner than is told here. Do not compare these times."
     )
