@@ -57,6 +57,7 @@ class PaintPath:
         in_body = {row.number for row in blocking if not row.render_blocking}
         rendering_us = max((row.timing.end_us or 0 for row in blocking if row.render_blocking), default=0)
         fonts = FontHold(comes=fonts_come_us(page, rendering_us), beside=frozenset(in_body))
+        fonts = fonts.seen(ends, page.vitals.fcp_us)
         ready_us = fonts.free_us(ends)
         ends |= {row.number: row.timing.end_us or 0 for row in _held_by_font(page, ready_us)}
         sure = _is_direct(page, max([ready_us, *ends.values()]))

@@ -38,6 +38,13 @@ class FontHold:
         gone = {row.number for row in rows}
         return replace(self, comes={number: us for number, us in self.comes.items() if number not in gone})
 
+    def seen(self, ends: Mapping[int, int], fcp_us: int | None) -> "FontHold":
+        """The same with what a paint at an instant may have waited for, where all else was there at these ends. What a
+        script in the body preloads comes too late to be waited for: nothing but the paint tells where that stood."""
+        if fcp_us is None or self._until_us(ends) <= fcp_us + CLOCKS_US:
+            return self
+        return replace(self, comes={number: us for number, us in self.comes.items() if us <= fcp_us + CLOCKS_US})
+
     def free_us(self, ends: Mapping[int, int]) -> int:
         """When a paint waits for nothing more, for which all was there at these ends, by row."""
         return max([self._until_us(ends), *ends.values()])

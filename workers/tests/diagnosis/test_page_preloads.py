@@ -1,5 +1,6 @@
 """How long fonts that are asked for ahead hold the first paint up, which nothing else gains then."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -48,6 +49,13 @@ def test_what_a_frame_or_the_body_preloads_holds_nothing_up(changes: dict[str, A
     """Also where it was asked for as soon as the document was read, while a style sheet was on its way: in the lab
     100 ms were told of three such fonts, without which the page was painted no sooner."""
     assert saving_ms(font(790, asked_ms=asked_ms, **changes)) == 400
+
+
+def test_a_font_that_had_come_is_waited_for_beside_one_that_was_not() -> None:
+    late = replace(font(1_050, asked_ms=704, initiator_at=None), number=4)
+    found = told(sketch(font(390), style(3, 310, 700), late, fcp_ms=723, body_from=BODY), BLOCKING)
+    assert found is not None
+    assert found.saving_us == 310_000
 
 
 def test_a_font_that_a_text_needed_when_all_that_blocks_had_come_holds_nothing_up() -> None:
