@@ -105,13 +105,14 @@ def _sure(judged: Judged, doubt: str | None) -> Judged:
 
 
 def _explained(rule: GateRule, judged: Judged, after: Runs) -> Judged:
-    """Says of runs that are as good as failed which of them were measured all the same."""
-    name = name_of(rule.metric)
+    """Says of runs that are as good as failed how many of them were measured all the same."""
+    name, words = name_of(rule.metric), " runs failed;"
     runs = [run for runs in _of(rule, after).values() for run in runs if run is not None and run.get(name) is None]
-    if judged.verdict is not Verdict.ERROR or not runs:
+    if words not in judged.reason or not runs:
         return judged
-    were = "1 run was" if len(runs) == 1 else f"{len(runs):,} runs were"
-    return replace(judged, reason=f"{judged.reason} {were} measured and told no {metric_of(rule.metric).label}.")
+    either = judged.reason.replace(words, f" runs failed or told no {metric_of(rule.metric).label};")
+    were = "1 was" if len(runs) == 1 else f"{len(runs):,} were"
+    return replace(judged, reason=f"{either} {were} measured without it.")
 
 
 def _busy(rule: GateRule, before: Runs, after: Runs) -> set[str]:
