@@ -1,6 +1,7 @@
 """Several who do the same at the same moment, each with a connection to the database of its own; and how many wait."""
 
 import threading
+import traceback
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -17,6 +18,8 @@ def side_by_side(count: int, act: Callable[[int], object]) -> list[BaseException
             start.wait(timeout=120)
             act(number)
         except BaseException as error:
+            # Who expected none is shown where it came from.
+            traceback.print_exception(error)
             faults.append(error)
         finally:
             connection.close()
