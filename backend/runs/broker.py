@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+from threading import Lock
 from typing import Any
 from uuid import UUID
 
@@ -33,6 +34,7 @@ TIMEOUT_S = 2.0
 # An underscore cannot be part of a region's code, so no region's account reaches this key.
 _SENTINEL = "_firstbyte:sentinel"
 _TRIM_BATCH = 10_000
+_MAKING = Lock()
 
 BrokerError = redis.RedisError
 
@@ -185,6 +187,13 @@ def _pipelined(commands: Iterable[tuple[Any, ...]]) -> list[Any]:
         return pipeline.execute(raise_on_error=False)
 
 
-@cache
 def _client(url: str) -> redis.Redis:
+    """The process's own. Made once: of two made at once a cache keeps the last, and the other one closes its
+    connections when it goes, which a thread may be reading from."""
+    with _MAKING:
+        return _made(url)
+
+
+@cache
+def _made(url: str) -> redis.Redis:
     return redis.Redis.from_url(url, socket_timeout=TIMEOUT_S, socket_connect_timeout=TIMEOUT_S)

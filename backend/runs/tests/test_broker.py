@@ -1,9 +1,14 @@
 import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from datetime import timedelta
+from threading import Barrier, BrokenBarrierError
+from unittest.mock import Mock
 from uuid import uuid4
 
 import pytest
 import redis
+from pytest_django import Settings
 
 from backend.instants import to_us
 from backend.runs import broker
@@ -102,3 +107,22 @@ def test_a_redis_that_was_emptied_is_noticed(broker_client: redis.Redis) -> None
     assert not broker.has_forgotten()
     broker_client.flushall()
     assert broker.has_forgotten()
+
+
+def test_threads_that_ask_first_at_the_same_moment_have_one_client(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two, the one that is not kept would close its connections while a thread reads from them."""
+    both, made = Barrier(2), list[Mock]()
+
+    def make(_: str, **__: object) -> Mock:
+        with suppress(BrokenBarrierError):
+            both.wait(timeout=0.2)
+        made.append(Mock())
+        return made[-1]
+
+    settings.REDIS_URL = "redis://asked-first.test"
+    monkeypatch.setattr(redis.Redis, "from_url", make)
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda _: broker.ping(), range(2)))
+    assert len(made) == 1
