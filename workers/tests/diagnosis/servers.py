@@ -304,6 +304,15 @@ def connection(
     return replace(made.evidence(handshake), **changes)
 
 
+def asked_twice(path: Path, server: Server) -> TrialEvidence:
+    """A connection that asks again at once, with late acknowledgements."""
+    made = Connection(replace(path, delayed_ack=True), server, Trial.DELAYED_ACK)
+    handshake = made.shake()
+    made.ask(0)
+    made.ask(1)
+    return made.evidence(handshake)
+
+
 def plain(path: Path, server: Server) -> TrialEvidence:
     """One connection without TLS."""
     made = Connection(path, server, Trial.PLAIN)

@@ -12,7 +12,7 @@ from workers.measurement.finding import FindingId as Id
 from workers.measurement.finding import NotJudgedReason, Severity
 from workers.tests.diagnosis.judging import found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Connection, Server, connection, probe
+from workers.tests.diagnosis.servers import Connection, Server, asked_twice, connection, probe
 
 SPLIT = Server(head_apart=True, body_bytes=700)
 KINDS = (*[Trial.FULL] * 3, *[Trial.DELAYED_ACK] * 3)
@@ -158,14 +158,6 @@ def test_what_the_server_has_still_to_say_behind_an_end_that_was_held_comes_no_s
     resting = Server(body_bytes=900, stops=((300, 0), (200, late_us // 4), (200, 3 * late_us)))
     evidence = asked_to_end(Path(rtt_ms=rtt_ms, nagle=True), resting)
     assert Id.TCP_NAGLE_DELAYED_ACK not in found(transport.RULES, evidence)
-
-
-def asked_twice(way: Path, server: Server) -> TrialEvidence:
-    made = Connection(replace(way, delayed_ack=True), server, Trial.DELAYED_ACK)
-    handshake = made.shake()
-    made.ask(0)
-    made.ask(1)
-    return made.evidence(handshake)
 
 
 def took_us(trial: TrialEvidence, number: int) -> int:

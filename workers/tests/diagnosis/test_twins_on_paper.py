@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 import pytest
 
 from workers.diagnosis.probe import answers, handshakes, path, records, transport
-from workers.measurement.evidence import ProbeEvidence, Trial, TrialEvidence
+from workers.measurement.evidence import ProbeEvidence, Trial
 from workers.measurement.finding import Confidence, Finding, NotJudgedReason, Severity
 from workers.measurement.finding import FindingId as Id
 from workers.tests.diagnosis.judging import cost, found, left_open
 from workers.tests.diagnosis.path import Path
-from workers.tests.diagnosis.servers import Connection, Server, deep, light, probe
+from workers.tests.diagnosis.servers import Server, asked_twice, deep, light, probe
 
 RULES = (*path.RULES, *transport.RULES, *handshakes.RULES, *records.RULES, *answers.RULES)
 RTTS_MS = (20, 80, 380)
@@ -305,15 +305,6 @@ def test_nagle_behind_as_much_as_fills_a_window_shows_when_it_is_asked_again(
     assert causes(free) == set()
     finding = found(RULES, held)[Id.TCP_NAGLE_DELAYED_ACK]
     assert finding.saving_us == pytest.approx(cost(held, "again") - cost(free, "again"), rel=0.1)
-
-
-def asked_twice(path: Path, server: Server) -> TrialEvidence:
-    """With late acknowledgements."""
-    made = Connection(replace(path, delayed_ack=True), server, Trial.DELAYED_ACK)
-    handshake = made.shake()
-    made.ask(0)
-    made.ask(1)
-    return made.evidence(handshake)
 
 
 @ANYWHERE
