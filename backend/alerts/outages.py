@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db.models import Q
+
 from backend.alerts.models import Outage
 from backend.alerts.states import State
 
@@ -31,22 +33,36 @@ def write_down(many: Sequence[Turned]) -> None:
 
 
 def _write_down(turned: Turned) -> None:
-    outage = Outage.objects.filter(monitor=turned.monitor_id, ended_at=None).first()
+    outage, began_at = _reaching(turned), turned.at
     if outage is not None and outage.state == turned.state:
-        outage.regions = sorted({*outage.regions, *turned.regions})
-        outage.save(update_fields=["regions"])
+        _go_on(outage, turned)
         return
-    if outage is not None:
+    if outage is not None and outage.ended_at is not None and turned.state is State.DEGRADED:
+        # That a part of the regions could not reach it is no news of a time in which none could.
+        began_at = outage.ended_at
+    elif outage is not None:
         _end(outage, turned)
     if turned.state is not State.OK:
         Outage.objects.create(
             monitor_id=turned.monitor_id,
             state=turned.state,
             regions=sorted(turned.regions),
-            began_at=turned.at,
+            began_at=began_at,
             run_id=turned.run_id,
             why=turned.why,
         )
+
+
+def _reaching(turned: Turned) -> Outage | None:
+    """The outage that goes on, or one that was over no sooner than this one begins: late results tell of the past."""
+    reaches = Q(ended_at=None) if turned.state is State.OK else Q(ended_at=None) | Q(ended_at__gte=turned.at)
+    return Outage.objects.filter(reaches, monitor=turned.monitor_id).order_by("began_at").last()
+
+
+def _go_on(outage: Outage, turned: Turned) -> None:
+    outage.regions = sorted({*outage.regions, *turned.regions})
+    outage.ended_at = None
+    outage.save(update_fields=["regions", "ended_at"])
 
 
 def _end(outage: Outage, turned: Turned) -> None:

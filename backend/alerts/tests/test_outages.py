@@ -9,7 +9,7 @@ from backend.alerts.models import Incident, Outage, Rule
 from backend.alerts.outages import Turned, write_down
 from backend.alerts.states import State
 from backend.alerts.tests.test_blind_agents import many_sites, minutes
-from backend.alerts.tests.world import DETAIL, DOWN, MINUTE, World, make_rule, make_world
+from backend.alerts.tests.world import DETAIL, DOWN, MINUTE, World, make_rule, make_world, put_run
 from backend.runs.sql import execute
 from backend.sites.actions import set_paused
 
@@ -127,6 +127,44 @@ def test_what_is_over_as_it_begins_is_none(lasted: timedelta, count: int) -> Non
     write_down([Turned(monitor_id=world.monitor.pk, state=State.OK, at=world.now + lasted)])
 
     assert Outage.objects.count() == count
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "begins", "kept"),
+    [
+        (State.FAILING, State.DEGRADED, 2, [("failing", 0.0, 5.0), ("degraded", 5.0, 9.0)]),
+        (State.DEGRADED, State.FAILING, 2, [("degraded", 0.0, 2.0), ("failing", 2.0, 9.0)]),
+        (State.DEGRADED, State.FAILING, 0, [("failing", 0.0, 9.0)]),
+        (State.FAILING, State.FAILING, 2, [("failing", 0.0, 9.0)]),
+        (State.FAILING, State.FAILING, 5, [("failing", 0.0, 9.0)]),
+        (State.FAILING, State.FAILING, 6, [("failing", 0.0, 5.0), ("failing", 6.0, 9.0)]),
+    ],
+)
+def test_of_what_late_results_tell_no_two_overlap(
+    first: State, second: State, begins: int, kept: list[tuple[str, float, float]]
+) -> None:
+    world = make_world()
+    turns = [(first, 0), (State.OK, 5), (second, begins), (State.OK, 9)]
+    for state, minute in turns:
+        write_down([Turned(monitor_id=world.monitor.pk, state=state, at=world.now + minute * MINUTE, regions=ALL)])
+
+    assert [(state, began, ended) for state, _, began, ended in spells(world.now)] == kept
+
+
+def test_a_region_whose_results_come_late_saw_it_down_longer_than_the_others_did() -> None:
+    world = make_world()
+    begin, fra = world.now, world.regions[0]
+    world.minutes("... xxx")
+    late = [world.now + minute * MINUTE + timedelta(seconds=1) for minute in range(5)]
+    for pattern in ("-xx", "-xx", "-..", "-..", "-.."):
+        world.minute(pattern)
+    for at in late:
+        put_run(world.monitor, fra, at, "x")
+    world.minutes("x.. x.. ... ...")
+
+    (failing, began, ended), (degraded, went_on, over) = [(row[0], *row[2:]) for row in spells(begin)]
+    assert (failing, degraded) == ("failing", "degraded")
+    assert (began, ended, over) == (1.0, went_on, 9.0)
 
 
 def told_of_before(world: World, minutes: str) -> tuple[list[Spell], list[Spell]]:
