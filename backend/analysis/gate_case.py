@@ -118,7 +118,12 @@ def case_of(comparison: Comparison, plan: Plan) -> Case:
         return _change(rule, both, difference_of(both), offset)
     least_history = 0 if rule.max_change_pct is None else plan.min_history
     both = sides(
-        comparison.history, comparison.fresh, offset=offset, least_fresh=plan.min_fresh, least_history=least_history
+        comparison.history,
+        comparison.fresh,
+        offset=offset,
+        least_fresh=plan.min_fresh,
+        least_history=least_history,
+        lost=comparison.lost,
     )
     if rule.max_value is not None:
         level = level_of(both, log(rule.max_value + offset))

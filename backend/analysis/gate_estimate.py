@@ -81,9 +81,11 @@ class Estimate:
         return self.runs_each * max(ceil(self.fresh_variance / room) * regions - self.fresh_runs, regions)
 
 
-def sides(history: Values, fresh: Values, *, offset: float, least_fresh: int, least_history: int) -> Sides:
+def sides(
+    history: Values, fresh: Values, *, offset: float, least_fresh: int, least_history: int, lost: str = "failed"
+) -> Sides:
     """What of both can be compared. Raises TooLittleError."""
-    failed = refuse_failures(fresh)
+    failed = refuse_failures(fresh, f"runs {lost}")
     before, after = logarithms(history, offset), logarithms(fresh, offset)
     regions = [
         region
@@ -173,12 +175,12 @@ def logarithms(values: Values, offset: float) -> dict[str, Floats]:
     }
 
 
-def refuse_failures(fresh: Values, name: str = "runs") -> int:
-    """How many failed. Raises TooLittleError."""
-    runs = sum(len(series) for series in fresh.values())
-    failed = sum(value is None for series in fresh.values() for value in series)
+def refuse_failures(values: Values, words: str) -> int:
+    """How many failed; the `words` say which and how. Raises TooLittleError."""
+    runs = sum(len(series) for series in values.values())
+    failed = sum(value is None for series in values.values() for value in series)
     if failed > MAX_FAILED_PART * runs:
-        raise TooLittleError(f"{failed} of {runs} {name} failed; at most {100 * MAX_FAILED_PART:.0f} % may")
+        raise TooLittleError(f"{failed} of {runs} {words}; at most {100 * MAX_FAILED_PART:.0f} % may")
     return failed
 
 

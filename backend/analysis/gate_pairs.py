@@ -35,8 +35,8 @@ _MANY = 8
 
 def pairs(comparison: Comparison, *, offset: float, least: int) -> Sides:
     """Both sides of every pair of which both runs were measured, at the same places. Raises TooLittleError."""
-    failed = refuse_failures(comparison.fresh)
-    failed += refuse_failures(comparison.history, "runs of the baseline")
+    failed = refuse_failures(comparison.fresh, f"runs {comparison.lost}")
+    failed += refuse_failures(comparison.history, "runs of the baseline failed")
     both = {region: _both(comparison, region) for region in comparison.fresh}
     enough = [region for region, found in both.items() if len(found) >= least]
     left_out = tuple(region for region in both if region not in enough)

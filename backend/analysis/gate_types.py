@@ -57,7 +57,8 @@ class Comparison:
     """A rule and what was measured for it, by region; None is a run that failed. History is in order of time.
 
     If it is `paired`, each fresh run was made right beside the one at the same place of history, in turns. Where the
-    `hours` are known, history is taken as it is at this time of the day.
+    `hours` are known, history is taken as it is at this time of the day. `lost` says what became of fresh runs that are
+    None.
     """
 
     rule: Rule
@@ -65,6 +66,7 @@ class Comparison:
     fresh: Values
     paired: bool = False
     hours: Hours | None = None
+    lost: str = "failed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -52,7 +52,7 @@ def judge_gate(
     believed = [
         (rule, _believed(one, comparison, plan, _busy(rule, before, after))) for rule, comparison, one in judged_rules
     ]
-    found = [_explained(rule, _sure(one, doubtful.get(rule.monitor_id)), after) for rule, one in believed]
+    found = [_sure(one, doubtful.get(rule.monitor_id)) for rule, one in believed]
     for rule, judged in zip(rules, found, strict=True):
         _put(rule, judged, _grown(rule, judged, _at_this_hour(before, at), after))
     return overall([(judged.verdict, judged.rule.decides) for judged in found])
@@ -86,7 +86,15 @@ def _comparison(rule: GateRule, before: Runs, after: Runs, hours: Hours | None, 
         fresh=_values(rule, after),
         paired=paired,
         hours=hours,
+        lost=_lost(rule, after),
     )
+
+
+def _lost(rule: GateRule, after: Runs) -> str:
+    """What became of runs without a value: that some were measured all the same, where they were."""
+    name = name_of(rule.metric)
+    silent = sum(run is not None and run.get(name) is None for runs in _of(rule, after).values() for run in runs)
+    return f"failed or, as {silent:,} did, told no {metric_of(rule.metric).label}" if silent else "failed"
 
 
 def _believed(judged: Judged, comparison: Comparison, plan: Plan, busy: Collection[str]) -> Judged:
@@ -102,17 +110,6 @@ def _believed(judged: Judged, comparison: Comparison, plan: Plan, busy: Collecti
 def _sure(judged: Judged, doubt: str | None) -> Judged:
     """What may be no release passes none; that it is slower holds of whatever it is."""
     return judged if doubt is None or judged.verdict is not Verdict.PASS else judged.left_open(doubt)
-
-
-def _explained(rule: GateRule, judged: Judged, after: Runs) -> Judged:
-    """Says of runs that are as good as failed how many of them were measured all the same."""
-    name, words = name_of(rule.metric), " runs failed;"
-    runs = [run for runs in _of(rule, after).values() for run in runs if run is not None and run.get(name) is None]
-    if words not in judged.reason or not runs:
-        return judged
-    either = judged.reason.replace(words, f" runs failed or told no {metric_of(rule.metric).label};")
-    were = "1 was" if len(runs) == 1 else f"{len(runs):,} were"
-    return replace(judged, reason=f"{either} {were} measured without it.")
 
 
 def _busy(rule: GateRule, before: Runs, after: Runs) -> set[str]:

@@ -62,7 +62,7 @@ def test_a_mark_that_comes_no_more_is_no_release_that_passes(page: World) -> Non
     gate = released(page, SLOWER)
     assert gate.verdict == "error"
     told = page.view(gate).rules[0].rule.reason
-    assert told == "36 of 36 runs failed or told no mark hero painted; at most 30 % may. 36 were measured without it."
+    assert told == "36 of 36 runs failed or, as 36 did, told no mark hero painted; at most 30 % may."
 
 
 def test_where_nothing_is_known_of_it_yet_there_is_too_little_to_compare_with(world: World) -> None:
