@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from math import inf
 from statistics import median_low
 
 from workers.diagnosis.case import Case, Verdicts, lost_packets
 from workers.diagnosis.probe.flights import Turn, answer_turn, mss_of, packet_time_us, tickets_before
-from workers.diagnosis.probe.gaps import USUAL_WINDOW, GapKind, Ruler, handshake_gaps, ruler_of
+from workers.diagnosis.probe.gaps import LEAST_GROWTH, USUAL_WINDOW, GapKind, Ruler, handshake_gaps, ruler_of
 from workers.diagnosis.probe.slow_start import is_slow_start, longest_us, needed_us, rounds, waits_of
 from workers.diagnosis.probe.thinking import think_us
 from workers.diagnosis.probe.weighing import ASKED, Sure, fact, is_late, is_short, jitter_us, visits, weigh
@@ -174,12 +175,13 @@ def _answer_cost(seen: _Answer) -> _Cost:
     if seen.counts and seen.segments * seen.packet_us > _LITTLE * seen.ruler.rtt_us:
         return _narrow_cost(seen)
     waits = waits_of(seen.turn, seen.ruler)
-    needed = rounds(seen.size_bytes, seen.ruler.mss, usual_window_after(seen.trial))
-    needless = 1 + len(waits) - needed
+    flights, usual = 1 + len(waits), usual_window_after(seen.trial)
+    fewest = rounds(seen.size_bytes, seen.ruler.mss, usual)
+    needless = flights - max(fewest, _rounds_as_seen(seen, usual))
     if needless <= 0:
-        return _Cost(certain=seen.counts)
+        return _Cost(certain=seen.counts and flights <= fewest)
     saving_us = max(0, min(longest_us(seen.trial, seen.exchange, waits, needless), _sooner_us(seen)))
-    certain = seen.counts and _sends_evenly(seen, saving_us) and _most_rounds(seen) == needed
+    certain = seen.counts and _sends_evenly(seen, saving_us) and _rounds_as_seen(seen, USUAL_WINDOW) == fewest
     return _Cost(saving_us=saving_us, certain=certain)
 
 
@@ -197,18 +199,18 @@ def _sooner_us(seen: _Answer) -> int:
     return seen.turn.end_us - seen.began_us - max(least_us, _wide_open_us(seen.trial, seen.turn))
 
 
-def _most_rounds(seen: _Answer) -> int:
-    """How many flights an answer that came in slow start takes with the usual window at most: where as much is taken
-    from its first flight as was from the one seen, the handshake has not let it grow, and each flight grows as slowly
-    as the slowest that was seen. The second has as much more as was let out by what came ahead of the answer."""
+def _rounds_as_seen(seen: _Answer, window: int) -> int:
+    """How many flights it takes from another window at most: where as much is taken from its first flight as was from
+    the one seen, and each grows as slowly as the slowest that was seen, up to where those stopped to grow (RFC 5681,
+    slow start threshold). The second has as much more as was let out by what came ahead of it."""
     sizes = [flight.size_bytes / seen.ruler.mss for flight in seen.turn.flights[:-1]]
-    growth = min([2.0, *(after / before for before, after in pairwise(sizes[1:]))])
+    limit = next((max(one, after) for one, after in pairwise(sizes) if after < LEAST_GROWTH * one), inf)
+    growth = min([2.0, *(after / before for before, after in pairwise(sizes[1:]) if before < limit)])
     more = sizes[1] - 2 * sizes[0] if len(sizes) > 1 else 0
-    flight, count = USUAL_WINDOW - seen.taken_segments, 0
-    segments = seen.segments
-    while segments > 0:
-        segments -= max(1.0, flight)
-        flight = flight * growth if count else 2 * flight + more
+    flight, count, left = window - seen.taken_segments, 0, seen.segments
+    while left > 0:
+        left -= max(1.0, flight)
+        flight = min(growth * flight if count else 2 * flight + more, max(flight, limit))
         count += 1
     return count
 

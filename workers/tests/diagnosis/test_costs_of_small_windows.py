@@ -50,6 +50,14 @@ def test_the_cost_is_not_sure_where_the_usual_window_may_need_another_round_trip
     assert small_window(evidence).confidence is Confidence.MEDIUM
 
 
+@pytest.mark.parametrize(("window", "until", "body_bytes"), [(2, 12, 57_000), (3, 20, 170_000), (4, 40, 150_000)])
+def test_the_usual_window_grows_no_further_than_the_small_one_did(window: int, until: int, body_bytes: int) -> None:
+    """A server may remember up to which window an earlier connection from there got on without loss."""
+    path, page = Path(rtt_ms=150, iw=window, slow_start_until=until), replace(PAGE, body_bytes=body_bytes)
+    real_us = cost(deep(path, page), "page") - cost(deep(replace(path, iw=10), page), "page")
+    assert small_window(deep(path, page)).saving_us == pytest.approx(real_us, rel=0.1)
+
+
 @pytest.mark.parametrize("window", [2, 3, 4])
 @pytest.mark.parametrize("body_bytes", [30_000, 45_000, 100_000])
 def test_the_cost_over_a_narrow_link_is_what_the_page_ends_sooner(window: int, body_bytes: int) -> None:
