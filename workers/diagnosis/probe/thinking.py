@@ -13,6 +13,7 @@ from workers.diagnosis.probe.flights import (
     Turn,
     answer_turn,
     packet_time_us,
+    packets_of,
     records_before,
     shakes_again,
     tickets_before,
@@ -20,7 +21,7 @@ from workers.diagnosis.probe.flights import (
 from workers.diagnosis.probe.gaps import USUAL_WINDOW, Ruler, ruler_of
 from workers.diagnosis.probe.late_begins import lead_us, unsigned_us
 from workers.diagnosis.probe.once import once_a_trial
-from workers.measurement.evidence import Exchange, Trial, TrialEvidence
+from workers.measurement.evidence import Direction, Exchange, Transfer, Trial, TrialEvidence
 
 # All that wait for the same answer. What came as early data, or over another transport, waits for other things too.
 THOUGHTFUL = (
@@ -128,7 +129,7 @@ def answer_was_disturbed(trial: TrialEvidence) -> bool:
 def _may_be_held(trial: TrialEvidence, exchange: Exchange, think: int) -> bool:
     ruler = ruler_of(trial)
     least, most = (share * ruler.rtt_us for share in _UNSTEADY_RTT)
-    near = least <= think <= most
+    near = any(least <= us <= most for us in (think, _apart_us(trial, exchange, think)))
     if exchange.interim:
         return near or ruler.waits_for_ack(think)
     if not tickets_before(trial, exchange):
@@ -141,6 +142,18 @@ def _may_be_held(trial: TrialEvidence, exchange: Exchange, think: int) -> bool:
     late_us = think - (lead_us(trial) or 0)
     held = near or ruler.waits_for_ack(think) or ruler.waits_for_ack(late_us)
     return held if small else (near and _may_fill_window(trial, exchange, ruler))
+
+
+def _apart_us(trial: TrialEvidence, exchange: Exchange, think: int) -> int:
+    """How long after the last packet before it the answer began, or after the request had come where there was none: as
+    long as our acknowledgement of that packet took, it may have been waited for."""
+    begun, sent = begun_us(trial, exchange) or 0, exchange.sent_us or 0
+    before = [one.at_us for one in packets_of(trial) if _is_between(one, sent, begun)]
+    return begun - max(before) if before else think
+
+
+def _is_between(packet: Transfer, since_us: int, until_us: int) -> bool:
+    return packet.direction is Direction.RECEIVED and since_us <= packet.at_us < until_us
 
 
 def _together_bytes(turn: Turn | None, begun: int) -> int:

@@ -92,3 +92,16 @@ def test_a_small_begin_of_a_large_answer_that_nagle_holds_behind_tickets_or_sett
 def test_a_server_that_thinks_for_a_round_trip_about_each_large_answer_is_told(rtt_ms: int, after_bytes: int) -> None:
     server = Server(body_bytes=15_000, body_stall=(after_bytes, 300_000), think_us=(1_000 * rtt_ms,))
     assert FindingId.HTTP_THINK_TIME in found(answers.RULES, deep(Path(rtt_ms=rtt_ms), server))
+
+
+@pytest.mark.parametrize(("think_ms", "told_ms"), [(170, None), (220, 170), (270, 220)])
+def test_what_a_server_thinks_behind_tickets_and_settings_is_told_without_what_nagle_adds(
+    think_ms: int, told_ms: int | None
+) -> None:
+    """The settings wait until the tickets are acknowledged, and the answer until the settings are: two round trips."""
+    page = Server(head_bytes=600, body_bytes=400, tickets_bytes=240, settings_bytes=66, think_us=(1_000 * think_ms,))
+    path = Path(rtt_ms=150, nagle=True)
+    trials = [connection(path, page, kind) for kind in (*[Trial.FULL] * 3, *[Trial.HTTP2] * 3)]
+    thought = found(answers.RULES, probe(trials, page)).get(FindingId.HTTP_THINK_TIME)
+    saving_us = thought and thought.saving_us
+    assert saving_us == (told_ms and pytest.approx(1_000 * told_ms, rel=0.01))
