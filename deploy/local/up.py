@@ -98,8 +98,12 @@ def reset(places: Places, *, ask: bool) -> int:
         print("Nothing was removed.")
         return 1
     down(places)
-    for entry in places.state.iterdir() if places.state.exists() else ():
-        shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    try:
+        for entry in places.state.iterdir() if places.state.exists() else ():
+            shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+    except PermissionError as error:
+        rest = f"Another user has put files into {places.state}, of which only a part could be removed"
+        raise StepError(f"{rest}. As root: rm -r {places.state}") from error
     if os.access(places.code, os.W_OK):
         places.state.rmdir()
     print(f"Removed {places.state}.")

@@ -130,6 +130,17 @@ def test_reset_removes_nothing_without_a_yes(places: Places, monkeypatch: pytest
     assert places.state.exists()
 
 
+def test_reset_says_how_to_remove_what_another_user_has_put_there(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: Path) -> None:
+        raise PermissionError(13, "Permission denied", "__init__.cpython-311.pyc")
+
+    monkeypatch.setattr("shutil.rmtree", refuse)
+    with pytest.raises(StepError, match=f"Another user .* As root: rm -r {places.state}"):
+        up.reset(places, ask=False)
+
+
 def test_a_status_that_was_written_is_read_back(tmp_path: Path) -> None:
     report = Report(tmp_path / "status.json")
     report.write(Phase.STARTING, "web", [service("redis")])
