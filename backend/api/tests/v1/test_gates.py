@@ -272,6 +272,22 @@ def test_gates_are_listed_the_newest_first_page_by_page(program: Program, world:
     assert second["next"] is None
 
 
+def test_gates_of_one_site_are_listed_apart(program: Program, world: World) -> None:
+    other = register_site(actor=None, organisation=world.member.organisation, name="Blog", url="https://blog.example/")
+    of_shop, of_other = (begin(program, site=str(site.public_id)) for site in (world.site, other))
+    for site, mine in ((world.site, of_shop), (other, of_other)):
+        found = program.get(f"gates?site={site.public_id}").json()["items"]
+        assert [gate["id"] for gate in found] == [mine["id"]]
+
+
+def test_what_a_question_leaves_open_is_asked_as_the_reference_says(program: Program, world: World) -> None:
+    begun = begin(program)
+    gate = Gate.objects.get(public_id=begun["id"])
+    assert gate.confidence == 0.95
+    assert round((gate.deadline - gate.created_at).total_seconds()) == 600
+    assert (gate.runs_per_region, gate.max_per_region, gate.discard_first) == (3, 12, 1)
+
+
 def test_a_deploy_is_told_once_and_listed(program: Program, world: World) -> None:
     body = {"site": "Shop", "id": "r1", "version": "1.2.3", "note": "Faster basket"}
     answer = program.post("deploys", body)
