@@ -1,6 +1,7 @@
 """Which experiments begin, and which are refused with a sentence at the field that is at fault."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -18,8 +19,8 @@ from backend.experiments.actions import (
 from backend.experiments.models import Experiment
 from backend.experiments.queries import experiment_view, experiments
 from backend.experiments.tests.world import HOST, World
-from backend.runs.actions import change_monitor, delete_monitor
-from backend.runs.tests.factories import make_region
+from backend.runs.actions import change_monitor, delete_monitor, register_site
+from backend.runs.tests.factories import make_agent, make_region
 from backend.sites.keeping import settings_of
 from backend.sites.models import Monitor, Site
 from workers.measurement.page_options import HostMapping
@@ -88,6 +89,28 @@ def test_three_may_be_under_way_at_once(world: World) -> None:
         world.start()
     cancel_experiment(actor=world.member.user, experiment=first)
     world.start()
+
+
+def test_those_of_others_are_none_of_the_three(world: World, charlie: Member) -> None:
+    for _ in range(3):
+        world.start()
+    Experiment.objects.update(organisation=charlie.organisation)
+    world.start()
+
+
+def test_it_loads_the_page_of_its_own_site_in_the_first_region_that_measures_it(world: World) -> None:
+    make_agent(make_region("us"), seen_at=timezone.now())
+    owner = world.member.organisation
+    blog = register_site(actor=None, organisation=owner, name="Blog", url="https://blog.example/")
+    Monitor.objects.filter(site=blog).update(regions=["us"])
+    for site, url, code in ((world.site, "https://shop.example/", "eu"), (blog, "https://blog.example/", "us")):
+        experiment = start_experiment(actor=None, site=site, hosts=[HOST])
+        assert (experiment.monitor.site, experiment.url, experiment.region.code) == (site, url, code)
+
+
+def test_it_has_the_time_that_its_pairs_take(world: World) -> None:
+    experiment = world.start(pairs=10)
+    assert experiment.deadline - experiment.created_at == timedelta(minutes=15 + 10 * 2)
 
 
 def test_the_audit_log_says_who_asked_for_what(world: World) -> None:
