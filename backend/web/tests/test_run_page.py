@@ -28,6 +28,7 @@ from workers.measurement.messages import Failed, Measured, Missed, MissedReason,
 from workers.measurement.page_options import PageState
 from workers.measurement.page_view import RepeatView
 from workers.measurement.pair import PairTarget
+from workers.measurement.timing import Timing
 from workers.measurement.vitals import Vitals
 
 pytestmark = pytest.mark.django_db
@@ -170,6 +171,14 @@ def test_a_failed_run_begins_with_the_reason_and_shows_what_was_seen_before(worl
     assert text.count('class="wf-row') == 12
     assert "seen before it failed" in text
     assert "good, limit" not in text
+
+
+def test_a_failure_of_which_no_phase_was_seen_has_no_table_of_phases(world: World, client: Client) -> None:
+    """A connection that was refused: neither an empty table nor a sum of nothing."""
+    seen = measurements.probe()
+    hop = replace(seen.hops[0], timing=Timing(start_us=0, end_us=None))
+    refused = Failed(failure=failure(FailureKind.CONNECT_REFUSED), measurement=replace(seen, hops=(hop,)))
+    assert "Where the time went" not in html(client, ended(world, "probe", refused))
 
 
 def test_a_failure_before_anything_was_seen_has_a_page_too(world: World, client: Client) -> None:
