@@ -5,7 +5,7 @@ to wait for. Every millisecond of a path is claimed once: a claim is worth what 
 what the claims before it have left.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -287,19 +287,36 @@ def _is_direct(page: PageMeasurement, last_us: int) -> bool:
         return False
     if fcp_us - worked_until_us(page, last_us) <= DIRECTLY_US:
         return True
-    return not any(
-        last_us < (row.timing.end_us or 0) <= fcp_us
-        for row in page.waterfall.requests
-        if row.resource_type in _TELLING and row.served_from is ServedFrom.NETWORK and not _is_a_frames_own(row)
-    )
+    came = (row.timing.end_us or 0 for row in page.waterfall.requests if _may_be_waited_for(row))
+    return not any(last_us < end_us <= fcp_us for end_us in came)
 
 
 def worked_until_us(page: PageMeasurement, last_us: int) -> int:
-    """When the long tasks had ended that the last of it began, one directly behind another: scripts that it stopped."""
-    for task in sorted(page.vitals.long_tasks or (), key=lambda task: task.start_us):
-        if -CLOCKS_US <= task.start_us - last_us <= DIRECTLY_US:
+    """When what the last of it began had been worked through, one thing directly behind another: long tasks, and what
+    was left of the document, whose scripts may be short and many."""
+    began_us, tasks = last_us, [*(page.vitals.long_tasks or ()), *_reading_on(page, last_us)]
+    for task in sorted(tasks, key=lambda task: task.start_us):
+        if began_us - CLOCKS_US <= task.start_us <= last_us + DIRECTLY_US:
             last_us = max(last_us, task.end_us)
     return last_us
+
+
+def _reading_on(page: PageMeasurement, last_us: int) -> Iterator[Span]:
+    """From the last of it until a document was parsed that had come by then, where nothing came meanwhile that its
+    parser or its scripts may have waited for; until it said that it had loaded, where nothing came at all."""
+    document = next((row for row in page.waterfall.requests if row.number == page.document), None)
+    if document is None or document.timing.end_us is None or document.timing.end_us > last_us + CLOCKS_US:
+        return
+    came = [row for row in page.waterfall.requests if (row.timing.end_us or 0) > last_us + CLOCKS_US]
+    telling = [row for row in came if _may_be_waited_for(row)]
+    for until_us, rows in ((page.vitals.dom_interactive_us, telling), (page.vitals.load_us, came)):
+        if until_us is not None and last_us < until_us < min((row.timing.end_us or 0 for row in rows), default=GONE_US):
+            yield Span(start_us=last_us, end_us=until_us)
+
+
+def _may_be_waited_for(row: Request) -> bool:
+    """Whether scripts or the first paint may wait for it."""
+    return row.resource_type in _TELLING and row.served_from is ServedFrom.NETWORK and not _is_a_frames_own(row)
 
 
 def _painted_words_us(page: PageMeasurement) -> int | None:

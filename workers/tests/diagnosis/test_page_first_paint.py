@@ -90,6 +90,17 @@ def test_what_came_while_scripts_worked_that_a_file_had_stopped_did_not_hold_the
     assert (BLOCKING in open_questions(page)) is (saving_us is None)
 
 
+@pytest.mark.parametrize(("parsed_us", "saving_us"), [(830_000, 400_000), (None, None)])
+def test_a_paint_directly_behind_the_reading_of_the_page_waited_for_what_had_stopped_that(
+    parsed_us: int | None, saving_us: int | None
+) -> None:
+    deferred = row(3, ResourceType.SCRIPT, 310, 850)
+    page = sketch(style(2, 310, 700), deferred, fcp_ms=870, vitals={"dom_interactive_us": parsed_us})
+    found = told(page, BLOCKING)
+    assert (found and found.saving_us) == saving_us
+    assert (BLOCKING in open_questions(page)) is (saving_us is None)
+
+
 def test_what_the_page_worked_while_a_file_came_it_works_without_it_too() -> None:
     """The same page without the style sheet was painted 80 ms sooner, when its own script had ended."""
     busy = {"long_tasks": (span(310, 713),)}

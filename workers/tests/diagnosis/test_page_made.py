@@ -75,6 +75,27 @@ def test_what_a_script_works_until_the_page_is_there_counts_too() -> None:
     assert found.saving_us == 800_000
 
 
+def test_short_scripts_that_run_until_the_page_has_been_read_and_loaded_count_too() -> None:
+    """Of a real page: the bundle, two small scripts behind it, and what the page does once it has loaded."""
+    read = {"dom_interactive_us": 760_000, "load_us": 790_000}
+    found = told(empty(script(2, 310, 700), fcp_ms=830, vitals=read), MADE)
+    assert found is not None
+    assert (found.saving_us, evidence_of(found)["made_ms"]) == (490_000, 790.0)
+    assert MADE in open_questions(empty(script(2, 310, 700), fcp_ms=830))
+
+
+@pytest.mark.parametrize("meanwhile", [picture(3, 310, 770), style(3, 310, 770, render_blocking=False)])
+def test_what_a_page_does_once_it_has_loaded_waits_for_all_that_comes_before(meanwhile: Request) -> None:
+    read = {"dom_interactive_us": 760_000, "load_us": 790_000}
+    assert MADE in open_questions(empty(script(2, 310, 700), meanwhile, fcp_ms=830, vitals=read))
+
+
+def test_a_parser_that_may_have_waited_for_a_style_sheet_did_not_work_all_the_while() -> None:
+    late = style(3, 310, 745, render_blocking=False)
+    page = empty(script(2, 310, 700), late, fcp_ms=800, vitals={"dom_interactive_us": 760_000})
+    assert MADE in open_questions(page)
+
+
 def test_what_else_holds_the_paint_up_is_no_gain() -> None:
     found = told(empty(style(2, 310, 600), script(3, 310, 900), fcp_ms=920), MADE)
     assert found is not None
