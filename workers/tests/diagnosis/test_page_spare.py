@@ -20,6 +20,7 @@ from workers.tests.diagnosis.page_sketch import MAIN, row, sketch, told
 
 LATE, FONT_LATE = FindingId.PAGE_LCP_LATE, FindingId.PAGE_FONT_LATE
 EXTRA = FindingId.PAGE_EXTRA_HOSTS_AND_LOST_MUX
+ICONS = "icons.example"
 ROOT, SHEET, HERO = f"https://{MAIN}/", f"https://{MAIN}/a.css", f"https://{MAIN}/hero.png"
 
 
@@ -274,3 +275,53 @@ def test_what_came_without_a_pause_filled_the_line(pauses: tuple[Pause, ...], sa
     connections = (own, build_connection(number=2, host=host, **opening))
     found = told(replace(seen, waterfall=replace(seen.waterfall, connections=connections)), EXTRA)
     assert (found and found.saving_us) == pytest.approx(saving_ms * 1000, abs=60_000)
+
+
+def _beside_a_stranger(script_ms: int) -> PageMeasurement:
+    """A page of 20 Mbit/s and 60 ms whose paint waits for a stranger's script of 551 kB, which takes so long."""
+    script = coming(
+        2,
+        ResourceType.SCRIPT,
+        (264, 908 - script_ms, 908),
+        551_334,
+        path="all.js",
+        host=ICONS,
+        connection=2,
+        render_blocking=True,
+        initiator_url=ROOT,
+    )
+    picture = coming(
+        3,
+        ResourceType.IMAGE,
+        (941, 1_066, 1_608),
+        1_009_082,
+        path="hero.png",
+        initiator_url=ROOT,
+        body_bytes=1_008_000,
+    )
+    plain = row(1, ResourceType.DOCUMENT, 0, 258, path="", headers={"cache-control": "no-cache"})
+    vitals = {"lcp_us": 1_644_000, "lcp_url": HERO, "dom_interactive_us": 962_000}
+    seen = sketch(script, picture, fcp_ms=988, vitals=vitals, document=plain)
+    grows, theirs = (pause(1_073, 1_123), pause(1_146, 1_184)), (pause(593, 630), pause(631, 642), pause(663, 704))
+    known: dict[str, Any] = {"rtt_us": 60_000}
+    ways = (
+        build_connection(number=1, host=MAIN, connect=span(5, 65), tls=span(65, 130), pauses=grows, **known),
+        build_connection(number=2, host=ICONS, connect=span(270, 330), tls=span(330, 400), pauses=theirs, **known),
+    )
+    return replace(seen, waterfall=replace(seen.waterfall, connections=ways))
+
+
+def _spare_beside_a_stranger_us(script_ms: int) -> int:
+    case = case_of(_beside_a_stranger(script_ms))
+    assert case is not None
+    return spare_us(case, case.rows[2], case.rows[2], 677_000)
+
+
+def test_a_picture_gains_what_the_line_had_to_spare_beside_what_the_paint_needs_of_a_stranger() -> None:
+    """Preloaded, it was painted 262 ms sooner, as the script came later; 650 were claimed."""
+    assert _spare_beside_a_stranger_us(script_ms=322) == 677_000 - 322_000
+
+
+def test_what_a_quick_stranger_sends_takes_little_of_a_slow_servers_line() -> None:
+    """Its own time, and a round trip."""
+    assert _spare_beside_a_stranger_us(script_ms=60) == 677_000 - 120_000
