@@ -10,6 +10,7 @@ from workers.diagnosis.page.burst import Burst, Lighter
 from workers.diagnosis.page.case import MEDIUM_US, PageCase, header, told
 from workers.diagnosis.page.first_flight import PIECES_BYTES, begins_sooner_us, sooner_in_fewer_flights_us
 from workers.diagnosis.page.loads import RECORD_BYTES, load_of
+from workers.diagnosis.page.made import made_sooner_us
 from workers.diagnosis.page.pauses import flow_rate
 from workers.diagnosis.page.queue import Queues
 from workers.diagnosis.page.rendering import FILES_NAMED, named
@@ -69,11 +70,13 @@ def uncompressed(case: PageCase) -> Verdicts:
     unknown = sum(row.body_bytes or 0 for row in worth if gained[row.number] is None)
     fewer = {number: saved for number, saved in gained.items() if saved}
     begins_us = 0 if case.page.vitals.fcp_us is None else begins_sooner_us(case, fewer)
-    sooner = _paint_sooner(case, fewer, begins_us)
-    saving_us = begins_us + case.paint.gain_us(sooner)
+    own_us = _each_sooner(case, fewer, begins_us)
+    sooner, made_us = _paint_sooner(case, own_us), made_sooner_us(case, own_us)
+    saving_us = begins_us + max(case.paint.gain_us(sooner), made_us)
     if saving_us < MEDIUM_US and saved_bytes < MIN_SAVED_BYTES and unknown < MIN_UNKNOWN_BYTES:
         return
     case.paint.claim(sooner)
+    case.paint.made_sooner_us = made_us
     yield told(
         FindingId.PAGE_UNCOMPRESSED,
         worth,
@@ -116,7 +119,7 @@ def oversized(case: PageCase) -> Verdicts:
 
 def _held_paint_us(case: PageCase, fewer: Mapping[int, int]) -> int:
     """What the first paint gains where so many bytes fewer of pictures come in the way of what it waits for."""
-    sooner = _paint_sooner(case, fewer)
+    sooner = _paint_sooner(case, _each_sooner(case, fewer))
     return case.paint.claim(sooner) if case.paint.gain_us(sooner) >= MEDIUM_US else 0
 
 
@@ -172,10 +175,15 @@ def _gzip_gain(text: PlainText | None) -> int | None:
     return None if text is None else max(0, text.body_bytes - text.gzip_bytes)
 
 
-def _paint_sooner(case: PageCase, fewer: Mapping[int, int], begins_us: int = 0) -> dict[int, int]:
-    """By how much sooner each file that the first paint waits for comes, by number, where so many bytes fewer come."""
+def _each_sooner(case: PageCase, fewer: Mapping[int, int], begins_us: int = 0) -> Callable[[Request], int]:
+    """By how much sooner each file comes where so many bytes fewer come, by number."""
     queues, own_us = Queues(case.rows), cache(FewerBytes(case=case, fewer=fewer, begins_us=begins_us).sooner_us)
-    return {row.number: queues.sooner_us(row, own_us) for row in case.rows if case.paint.waits_for(row)}
+    return lambda row: queues.sooner_us(row, own_us)
+
+
+def _paint_sooner(case: PageCase, own_us: Callable[[Request], int]) -> dict[int, int]:
+    """The same of what the first paint waits for, by number."""
+    return {row.number: own_us(row) for row in case.rows if case.paint.waits_for(row)}
 
 
 @dataclass(frozen=True, kw_only=True)

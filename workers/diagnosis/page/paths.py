@@ -38,7 +38,8 @@ class PaintPath:
 
     `fonts` may hold it up for a while longer. `sure` says whether the paint came of it directly; where it did not,
     nothing is gained for certain. `made_us` is when the last of what may have made the page had come, where its
-    document shows nothing: no paint comes before.
+    document shows nothing: no paint comes before. `made_sooner_us` is what was claimed of that, or of a largest paint
+    that scripts made.
     """
 
     ends: Mapping[int, int]
@@ -46,6 +47,7 @@ class PaintPath:
     sure: bool
     blocking: frozenset[int]
     made_us: int = 0
+    made_sooner_us: int = 0
     shared: Mapping[int, int] = field(default_factory=dict)
     fonts: FontHold = field(default_factory=FontHold)
     _sooner: dict[int, int] = field(default_factory=dict)
