@@ -6,6 +6,7 @@ from itertools import groupby
 from textwrap import TextWrapper
 
 _COMMAND = "firstbyte "
+_REMARK = "# "
 # What stands behind several spaces is another column, and what is quoted is one word.
 _COLUMNS = re.compile(r"\s{2,}")
 _WORDS = re.compile(r"(?:'[^']*'|\"[^\"]*\"|\S)+")
@@ -37,6 +38,9 @@ def _indented(line: str, width: int) -> Iterator[str]:
     if words.startswith(_COMMAND):
         yield from _command(first, indent, width)
         yield from (part for note in more for part in _filled(note, indent + _DEEPER, width))
+    elif words.startswith(_REMARK):
+        # In a file that is copied from here, each line of a remark has to be one.
+        yield from _wrapped(words.removeprefix(_REMARK), width, indent + _REMARK, indent + _REMARK)
     elif len(more) == 1:
         yield from _pair(indent + first, more[0], line.index(more[0], len(indent + first)), width)
     else:

@@ -2,12 +2,15 @@
 
 import re
 import shlex
+from typing import cast
 
 import pytest
 
 from workers.commands.help_layout import laid_out
 from workers.commands.page_arguments import PAGE_SCRIPT
 from workers.commands.parser import parse
+from workers.commands.sites_arguments import SITES
+from workers.commands.sites_file import read_file
 from workers.config import AgentConfig
 from workers.diagnosis.catalogue.failures import Door, advice_on
 from workers.measurement.failure import FailureKind, failure
@@ -72,6 +75,23 @@ def test_the_script_in_the_help_is_a_script(capsys: pytest.CaptureFixture[str]) 
     assert PAGE_SCRIPT in help_of("page", capsys)
     steps = parse_script(PAGE_SCRIPT)
     assert [type(step) for step in steps] == [Visit, TypeText, TypeText, Click, WaitFor]
+
+
+@pytest.mark.parametrize("columns", [50, 60, 80, 200])
+def test_the_file_in_the_help_says_the_same_in_a_narrow_terminal(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("SHOP_KEY", "s3cret")
+    monkeypatch.setenv("SLACK_WEBHOOK", "https://hooks.slack.com/services/s3cret")
+    told, meant = (_file_in(text) for text in (help_of("sites", capsys), SITES))
+    assert told == meant
+    assert set(meant) == {"sites", "rules", "maintenance", "channels", "status_pages"}
+
+
+def _file_in(text: str) -> dict[str, object]:
+    shown = text.partition("the file:\n")[2].partition("\n\n")[0]
+    return cast("dict[str, object]", read_file(shown.encode()).document)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100])
