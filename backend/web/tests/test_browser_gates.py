@@ -9,8 +9,21 @@ from backend.gates.questions import AskedRule
 from backend.gates.tests.world import TEN
 from backend.gates.tests.world import make_world as make_gates_world
 from backend.sites.deploys import DeployMarker
+from backend.sites.models import Site
 from backend.web.tests.browsing import browsing
 from backend.web.tests.world import World
+
+# How far right each of the texts begins to be drawn, on the line of the first element that has them.
+PLACES = """([place, ...texts]) => texts.map((text) => {
+  const has = (one) => texts.every((each) => one.textContent.includes(each));
+  const within = [...document.querySelectorAll(place)].find(has);
+  const walker = document.createTreeWalker(within, NodeFilter.SHOW_TEXT);
+  while (!walker.nextNode().data.includes(text));
+  const range = document.createRange(), start = walker.currentNode.data.indexOf(text);
+  range.setStart(walker.currentNode, start);
+  range.setEnd(walker.currentNode, start + text.length);
+  return range.getBoundingClientRect().left;
+})"""
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -34,3 +47,20 @@ def test_gates_are_accessible_and_keep_the_policy(
         for path in paths:
             site.look_over(path)
         assert site.complaints == []
+
+
+def test_a_release_stands_behind_the_name_of_its_site_whichever_way_that_is_read(
+    alice: Member, monkeypatch: pytest.MonkeyPatch, server: LiveServer
+) -> None:
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+    made = make_gates_world(alice)
+    Site.objects.update(name="חנות")
+    gate = made.ask(deploy=DeployMarker(version="1.2.3"))
+    world = World(member=alice, region=made.regions["eu"], site=made.site)
+    with browsing(world, server) as site:
+        for path, place in (
+            (reverse("web:gate", args=[gate.public_id]), "h1, .crumbs"),
+            (reverse("web:gates"), "th a"),
+        ):
+            name, release = site.open(path).evaluate(PLACES, [place, "חנות", "1.2.3"])
+            assert name < release, path
