@@ -55,10 +55,7 @@ def create_gate(
         deploy=deploy,
         phase=question.phase,
         regions=regions,
-        # What comes later has nothing else to compare with.
-        runs_per_region=question.runs.max_per_region if question.phase == Phase.BEFORE else question.runs.per_region,
-        max_per_region=question.runs.max_per_region,
-        discard_first=question.runs.discard_first,
+        **_run_counts(question),
         baseline_mode=question.baseline.mode,
         baseline_gate=earlier,
         addresses={str(monitor): [sides.before, sides.after] for monitor, sides in addresses.items()},
@@ -176,6 +173,13 @@ def _refuse_too_many(organisation: Organisation) -> None:
     under_way = Gate.objects.filter(organisation=organisation, status__in=OPEN).count()
     if under_way >= MAX_OPEN:
         raise GateLimitError(f"{under_way} gates are open; at most {MAX_OPEN} can be. Wait until one has ended.")
+
+
+def _run_counts(question: Question) -> dict[str, int]:
+    runs = question.runs
+    # What comes after the release has nothing else to compare with.
+    first = runs.max_per_region if question.phase == Phase.BEFORE else runs.per_region
+    return {"runs_per_region": first, "max_per_region": runs.max_per_region, "discard_first": runs.discard_first}
 
 
 def _deploy(actor: User | None, site: Site, question: Question, token_name: str) -> Deploy | None:

@@ -156,16 +156,9 @@ class PageLoad:
         )
         netlog = await self._tail.read_now(cdp)
         capture = replace(
-            seen,
+            _stocked(seen, stock),
             events=events,
             netlog=netlog,
-            pictures=stock.pictures,
-            texts=stock.texts,
-            hints=stock.hints,
-            text_waits=stock.text_waits,
-            text_made=stock.text_made,
-            body=stock.body,
-            blocking=stock.blocking,
             pieces=tuple(recorder.pieces),
             events_dropped=recorder.dropped,
             browser_version=self._version,
@@ -335,6 +328,19 @@ class PageLoad:
             if "Target" in str(error) and "closed" in str(error):
                 self._sound = False
         return None
+
+
+def _stocked(seen: PageCapture, stock: Stock) -> PageCapture:
+    return replace(
+        seen,
+        pictures=stock.pictures,
+        texts=stock.texts,
+        hints=stock.hints,
+        text_waits=stock.text_waits,
+        text_made=stock.text_made,
+        body=stock.body,
+        blocking=stock.blocking,
+    )
 
 
 async def _close(popup: Page) -> None:
