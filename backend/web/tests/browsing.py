@@ -32,6 +32,19 @@ _AXE = """(rules) => new Promise((drawn) => requestAnimationFrame(() => requestA
   .then(() => axe.run({resultTypes: ["violations"], ...(rules && {runOnly: rules})}))
   .then((all) => all.violations.flatMap((rule) =>
     rule.nodes.map((node) => `${rule.id}: ${node.target.join(" ")}: ${node.failureSummary}`)))"""
+# Of the first element that has all the texts.
+_BEGINNINGS = """([place, texts]) => {
+  const has = (one) => texts.every((text) => one.textContent.includes(text));
+  const within = [...document.querySelectorAll(place)].find(has);
+  return texts.map((text) => {
+    const walker = document.createTreeWalker(within, NodeFilter.SHOW_TEXT);
+    while (!walker.nextNode().data.includes(text));
+    const range = document.createRange(), start = walker.currentNode.data.indexOf(text);
+    range.setStart(walker.currentNode, start);
+    range.setEnd(walker.currentNode, start + text.length);
+    return range.getBoundingClientRect().left;
+  });
+}"""
 
 
 class Site:
@@ -66,6 +79,11 @@ class Site:
             assert not self.is_wider_than_window(), (path, width)
             self.page.emulate_media(color_scheme="dark")
             assert self.axe(_OF_COLOURS) == [], (path, width, "dark")
+
+    def beginnings(self, place: str, *texts: str) -> list[float]:
+        """How far right each of the texts begins to be drawn, in the first such element that has all of them."""
+        found: list[float] = self.page.evaluate(_BEGINNINGS, [place, texts])
+        return found
 
     def is_wider_than_window(self) -> bool:
         return bool(self.page.evaluate("document.documentElement.scrollWidth > innerWidth"))

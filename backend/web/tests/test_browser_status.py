@@ -1,7 +1,7 @@
 """Uptime and status pages in a real browser: nothing for axe to find, no complaint, no page wider than its window."""
 
 from contextlib import suppress
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Literal
 
 import pytest
@@ -17,6 +17,7 @@ from backend.status.announcing import Said, update_announcement
 from backend.status.models import AnnouncementStage
 from backend.status.walls import link_of, show_wall
 from backend.web.tests.browsing import browsing, meanwhile
+from backend.web.tests.incidents import make_window
 from backend.web.tests.world import World, make_announcement, make_status_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -117,3 +118,13 @@ def test_a_wall_says_when_the_service_is_lost_and_changes_what_changed_alone(
         meanwhile(lambda: Outage.objects.create(monitor=monitor.get(), state="failing", began_at=now, why="Refused."))
         pass_until(page, page.locator(".tile.bad"), "visible")
         assert tile.inner_text().startswith("Shop\n")
+
+
+def test_a_date_stands_behind_the_name_of_its_site_whichever_way_that_is_read(world: World, server: LiveServer) -> None:
+    Site.objects.update(name="חנות 2")
+    make_status_page(world)
+    begins = make_window(world).starts_at.astimezone(UTC)
+    with browsing(world, server) as site:
+        site.open(reverse("web:status", args=["acme"]))
+        name, day, month = site.beginnings("li", "חנות 2", f": {begins.day} ", f" {begins:%b %Y}")
+        assert name < day < month
