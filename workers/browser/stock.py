@@ -9,6 +9,7 @@ connection ahead where a page asks for it.
 
 import asyncio
 import base64
+import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +25,9 @@ from workers.measurement.page_view import MAX_HINTS, MAX_PICTURES, MAX_TEXTS
 from workers.measurement.waterfall import Blocking
 from workers.measurement.web_address import host_of
 
-_DOCUMENT = (Path(__file__).parent / "scripts" / "stock.js").read_text("utf-8")
+_SCRIPTS = Path(__file__).parent / "scripts"
+_DOCUMENT = (_SCRIPTS / "stock.js").read_text("utf-8")
+_FACES = (_SCRIPTS / "faces.js").read_text("utf-8").rstrip().removesuffix(";")
 # A body is brought over from the page's process, and compressed here.
 MIN_TEXT_BYTES = 2_000
 MAX_TEXT_BYTES = 2_000_000
@@ -64,7 +67,7 @@ async def take_stock(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent])
         pictures=tuple(_pictures(document.get("pictures")))[:MAX_PICTURES],
         texts=await _texts(ask, main_frame, events),
         hints=_hosts(document.get("hints")),
-        text_waits=await asyncio.to_thread(_stands, text, document.get("text")) if waits is True else waits,
+        text_waits=await _waits(ask, main_frame, events, text, document.get("text")) if waits is True else waits,
         text_made=await asyncio.to_thread(is_made, text, words) if words and 0 < len(text) <= MAX_CHARS else None,
         body=await asyncio.to_thread(body_of, text, _words(document.get("hiding"))) if is_held and text else None,
         blocking=blocking,
@@ -104,19 +107,40 @@ async def _source(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent]) ->
     documents = [str(params["requestId"]) for params in sent if params.get("requestId") == params.get("loaderId")]
     if not documents:
         return ""
-    answer = await ask("Network.getResponseBody", {"requestId": documents[-1]})
+    return await _body(ask, documents[-1])
+
+
+async def _body(ask: Ask, request_id: str) -> str:
+    """Of a text; empty where it is none, or nobody has it any more."""
+    answer = await ask("Network.getResponseBody", {"requestId": request_id})
     if answer is None or answer.get("base64Encoded"):
         return ""
     return str(answer.get("body", ""))
 
 
-def _stands(source: str, told: object) -> bool | None:
-    """True where the largest text stood in the document as it came; else nobody knows since when it would be shown."""
+async def _waits(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent], source: str, told: object) -> bool | None:
+    """True where the largest text, which waits for its fonts, stood in the document as it came, and nothing else can
+    have hidden it; else nobody knows since when it would be shown."""
+    if not isinstance(told, Mapping) or not await asyncio.to_thread(_stands, source, told):
+        return None
+    sent = {str(params.get("request", {}).get("url")): params for params in _sent(main_frame, events)}
+    for url in _words(told.get("unread")):
+        text = await _body(ask, str(sent[url]["requestId"])) if url in sent else ""
+        if not 0 < len(text) <= MAX_TEXT_BYTES or not await _names_fonts_alone(ask, main_frame, text):
+            return None
+    return True
+
+
+async def _names_fonts_alone(ask: Ask, main_frame: str, text: str) -> bool:
+    return await evaluate(ask, main_frame, f"({_FACES})({json.dumps(text)})") is True
+
+
+def _stands(source: str, told: object) -> bool:
     match told:
         case {"words": str(words), "tags": [*tags], "styles": int(styles)}:
             within = [one for each in tags if (one := _tag(each)) is not None]
-            return (len(within) == len(tags) and stands_in(source, words, within, styles)) or None
-    return None
+            return len(within) == len(tags) and stands_in(source, words, within, styles)
+    return False
 
 
 def _tag(told: object) -> Tag | None:

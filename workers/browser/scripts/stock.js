@@ -1,7 +1,7 @@
 // What a document tells at the end of its load: an expression, its value is told. Pictures that have more pixels than the
 // page shows of them, the addresses that it asks to connect to ahead, how its largest text begins and whether that waits
-// for its fonts, what its style sheets hide (of sheets that nobody may read, nothing), and the links that held the paint
-// up by the page's own word.
+// for its fonts, what its style sheets hide (of sheets that nobody may read, their addresses), and the links that held the
+// paint up by the page's own word.
 // Where the author lets the browser choose (srcset, picture), where a picture is hidden, cut out or leads to itself,
 // nobody knows how large it will be shown: then nothing is said of its address. Nor of one that is a background as well.
 (() => {
@@ -73,7 +73,7 @@
       return [];
     }
   };
-  const most = { sheets: 200, rules: 20000 };
+  const most = { sheets: 200, rules: 20000, unread: 20 };
   const rules = [...document.styleSheets].slice(0, most.sheets).flatMap(readable).slice(0, most.rules);
   const faint = (style) => hides(style) || style.animationName || style.animation || style.clipPath;
   // What a rule speaks of, whatever it must lie in.
@@ -86,19 +86,20 @@
       return true;
     }
   };
-  const hidden = (sheet) => {
+  const closed = (sheet) => {
     try {
       return !sheet.cssRules;
     } catch {
       return true;
     }
   };
+  const unread = [...document.styleSheets].filter(closed);
   // What scripts adopt they may change, and nobody sees that they did.
-  const unseen = document.adoptedStyleSheets.length > 0 || document.styleSheets.length > most.sheets;
-  let veiled = !waits || unseen || [...document.styleSheets].some(hidden);
+  let veiled = !waits || document.adoptedStyleSheets.length > 0 || document.styleSheets.length > most.sheets;
   for (const rule of rules) {
-    veiled ||= rule.selectorText ? veils(rule) : Boolean(rule.styleSheet) && hidden(rule.styleSheet);
+    veiled ||= Boolean(rule.selectorText) && veils(rule);
     if (!rule.selectorText) {
+      unread.push(...[rule.styleSheet].filter((sheet) => sheet && closed(sheet)));
       rules.push(...readable(rule.styleSheet ?? rule).slice(0, most.rules - rules.length));
     } else if (/html|body|root|\*/.test(rule.selectorText) && hides(rule.style)) {
       hiding.push(rule.selectorText.slice(0, 1000));
@@ -110,8 +111,9 @@
     .map((entry) => entry.name.slice(0, 4096));
   const few = within.length > 0 && within.length <= 200;
   const words = few ? within[0].textContent.replace(/\s+/g, " ").trim().slice(0, 80) : null;
-  const text = !veiled && rules.length < most.rules && few && {
+  const text = !veiled && rules.length < most.rules && unread.length <= most.unread && few && {
     words,
+    unread: unread.map((sheet) => (sheet.href ?? "").slice(0, 4096)),
     styles: document.querySelectorAll("style").length,
     tags: within.map((element) => [
       element.localName.slice(0, 500),

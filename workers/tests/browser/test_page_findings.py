@@ -25,6 +25,10 @@ SHOWN = "<img src=/hero.png width=600 height=400>"
 SMALL = "<img src=/large.png width=100 height=66>"
 FACE = "<style>@font-face { font-family: F; src: url(/f.woff2); font-display: swap } body { font-family: F }</style>"
 OTHER_FACE = "<style>@font-face { font-family: 'My G'; src: url(/g.woff2); font-display: swap }</style>"
+# As hosts of fonts have it: nobody but the browser may read it.
+THEIR_FACE = "<link rel=stylesheet href=//127.0.0.1:PORT/faces.css><style>body { font-family: F }</style>"
+FACES = b"/* latin */ @font-face { font-family: 'F'; src: url(https://localhost:PORT/f.woff2) format('woff2') }"
+FACED = "<p style='font-family: serif'>x</p><h1>Hello</h1>"
 BACKGROUND = "<style>.hero { background: url(/hero.png); width: 600px; height: 400px }</style>"
 ELEMENT = """<script>customElements.define("x-y", class extends HTMLElement {
   connectedCallback() { this.attachShadow({ mode: "open" }).innerHTML = `%s`; }
@@ -119,6 +123,20 @@ CASES = {
         head=FACE.replace("; font-display: swap", ""),
         body="<p style='font-family: serif'>x</p><h1>Hello</h1>",
         f_woff2=replace(FONT, think_s=2.5),
+    ),
+    "text whose font hides it, by the words of another host": faulty(
+        FindingId.PAGE_TEXT_HIDDEN,
+        "/f.woff2",
+        head=THEIR_FACE,
+        body=FACED,
+        f_woff2=FONT,
+        faces_css=styles(body=FACES),
+    ),
+    "text that a style sheet of another host may have hidden": healthy(
+        THEIR_FACE, FACED, f_woff2=FONT, faces_css=styles(body=FACES + b"h1 { opacity: 1 }")
+    ),
+    "text that what a style sheet of another host imports may have hidden": healthy(
+        THEIR_FACE, FACED, f_woff2=FONT, faces_css=styles(body=b"@import 'data:text/css,';" + FACES)
     ),
     "async, deferred and module scripts": healthy(
         "<script async src=/a.js></script><script defer src=/b.js></script><script type=module src=/c.js></script>",
