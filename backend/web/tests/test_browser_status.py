@@ -11,14 +11,15 @@ from playwright.sync_api import Locator, Page, TimeoutError
 from pytest_django.live_server_helper import LiveServer
 
 from backend.alerts.models import Outage
+from backend.fleet.models import Region
 from backend.runs.tests.factories import NOW
 from backend.sites.models import Site
 from backend.status.announcing import Said, update_announcement
 from backend.status.models import AnnouncementStage
 from backend.status.walls import link_of, show_wall
-from backend.web.tests.browsing import browsing, meanwhile
+from backend.web.tests.browsing import PHONE, browsing, meanwhile
 from backend.web.tests.incidents import make_window
-from backend.web.tests.world import World, make_announcement, make_status_page
+from backend.web.tests.world import World, make_announcement, make_pairing, make_status_page
 
 pytestmark = pytest.mark.django_db(transaction=True)
 HOUR = timedelta(hours=1)
@@ -128,3 +129,18 @@ def test_a_date_stands_behind_the_name_of_its_site_whichever_way_that_is_read(wo
         site.open(reverse("web:status", args=["acme"]))
         name, day, month = site.beginnings("li", "חנות 2", f": {begins.day} ", f" {begins:%b %Y}")
         assert name < day < month
+
+
+def test_a_name_without_any_break_makes_no_page_wider_than_its_window(world: World, server: LiveServer) -> None:
+    make_status_page(world)
+    make_window(world)
+    make_pairing(world.site)
+    Site.objects.update(name="W" * 100)
+    Region.objects.update(name="M" * 60)
+    world.end(world.pending("probe"))
+    own = [world.site.public_id]
+    paths = [reverse("web:status", args=["acme"]), reverse("web:site", args=own), reverse("web:cdn", args=own)]
+    with browsing(world, server, size=PHONE) as site:
+        for path in paths:
+            site.open(path)
+            assert not site.is_wider_than_window(), path
