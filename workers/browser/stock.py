@@ -27,7 +27,7 @@ from workers.measurement.web_address import host_of
 
 _SCRIPTS = Path(__file__).parent / "scripts"
 _DOCUMENT = (_SCRIPTS / "stock.js").read_text("utf-8")
-_FACES = (_SCRIPTS / "faces.js").read_text("utf-8").rstrip().removesuffix(";")
+_PLAIN = (_SCRIPTS / "plain.js").read_text("utf-8").rstrip().removesuffix(";")
 # A body is brought over from the page's process, and compressed here.
 MIN_TEXT_BYTES = 2_000
 MAX_TEXT_BYTES = 2_000_000
@@ -126,13 +126,13 @@ async def _waits(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent], sou
     sent = {str(params.get("request", {}).get("url")): params for params in _sent(main_frame, events)}
     for url in _words(told.get("unread")):
         text = await _body(ask, str(sent[url]["requestId"])) if url in sent else ""
-        if not 0 < len(text) <= MAX_TEXT_BYTES or not await _names_fonts_alone(ask, main_frame, text):
+        if not 0 < len(text) <= MAX_TEXT_BYTES or not await _hides_nothing(ask, main_frame, text):
             return None
     return True
 
 
-async def _names_fonts_alone(ask: Ask, main_frame: str, text: str) -> bool:
-    return await evaluate(ask, main_frame, f"({_FACES})({json.dumps(text)})") is True
+async def _hides_nothing(ask: Ask, main_frame: str, text: str) -> bool:
+    return await evaluate(ask, main_frame, f"({_PLAIN})({json.dumps(text)})") is True
 
 
 def _stands(source: str, told: object) -> bool:

@@ -130,10 +130,13 @@ CASES = {
         head=THEIR_FACE,
         body=FACED,
         f_woff2=FONT,
-        faces_css=styles(body=FACES),
+        faces_css=styles(body=FACES + b"@media all { h1 { color: #222 } }"),
     ),
     "text that a style sheet of another host may have hidden": healthy(
-        THEIR_FACE, FACED, f_woff2=FONT, faces_css=styles(body=FACES + b"h1 { opacity: 1 }")
+        THEIR_FACE,
+        FACED,
+        f_woff2=FONT,
+        faces_css=styles(body=FACES + b"@media all { h1 { opacity: 0 } } h1 { opacity: 1 !important }"),
     ),
     "text that what a style sheet of another host imports may have hidden": healthy(
         THEIR_FACE, FACED, f_woff2=FONT, faces_css=styles(body=b"@import 'data:text/css,';" + FACES)
