@@ -12,6 +12,9 @@ MAX_ROUNDS = 1440
 # Twice this in log-likelihood is the 95 % point of chi-squared with one degree of freedom, and half as much again
 # since the place of a change is discrete and its likelihood jumps.
 _LIKELY = 3.0
+# Rounds that differ by less than this many standard deviations, such as the bytes of a page that hardly vary, are
+# alike: ranked, their order would count for as much as a real step.
+_ALIKE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ def by_samples(rough: Onset, samples: Samples, *, interval_s: float, variance: f
 
 def _last_rise(means: Floats) -> int | None:
     """Where the present segment of the robust partition begins, if its level is a rise."""
-    starts = segment_starts(normal_scores(means))
+    starts = segment_starts(normal_scores(np.rint(means / _ALIKE)))
     if not starts:
         return None
     place = starts[-1]
