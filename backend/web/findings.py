@@ -223,7 +223,7 @@ def told_of(finding: Finding, seen: Sequence[OpenFinding] = (), *, server: str |
 
 _NOBODY_LOOKED = Verdict(
     level="info",
-    title="No deep probe has looked yet",
+    title="No deep probe has measured it yet",
     text="One runs once a day in each region, and whenever somebody tests the site.",
 )
 

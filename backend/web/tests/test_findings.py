@@ -262,8 +262,8 @@ def test_a_cause_that_fails_visitors_in_one_region_is_told_as_that() -> None:
 
 
 def test_a_site_that_nobody_looked_at_deeply_says_so(world: World, client: Client) -> None:
-    assert "No deep probe has looked yet" in html(client, "site", world.site.public_id)
-    assert "No deep probe has looked yet" in html(client, "findings", world.site.public_id)
+    assert "No deep probe has measured it yet" in html(client, "site", world.site.public_id)
+    assert "No deep probe has measured it yet" in html(client, "findings", world.site.public_id)
 
 
 def test_the_findings_of_a_site_stay_while_it_cannot_be_reached(world: World, client: Client) -> None:

@@ -1,5 +1,6 @@
 """The rule on pages that scripts make: their document does not show what is painted first, or largest."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -53,9 +54,11 @@ def made_sooner_us(case: PageCase, own_us: Callable[[Request], int]) -> int:
     if made is None or not made.is_sure:
         return 0
     sooner: dict[Request, int] = {}
+    by_url: dict[str | None, list[Request]] = defaultdict(list)
     for row in sorted(made.came, key=lambda row: row.timing.start_us):
-        asked_by = (one for one in sooner if one.url == row.initiator_url and made.came[one] <= row.timing.start_us)
+        asked_by = (one for one in by_url[row.initiator_url] if made.came[one] <= row.timing.start_us)
         sooner[row] = own_us(row) + max((sooner[one] for one in asked_by), default=0)
+        by_url[row.url].append(row)
     last_us = max(us - sooner[row] for row, us in made.came.items())
     return max(0, min(made.gain_us, max(made.came.values()) - last_us))
 
