@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,8 @@ from workers.browser.process_tree import ProcessTree
 from workers.measurement.failure import Blame, FailureKind
 from workers.measurement.page_options import PageOptions, Visit, WaitFor
 from workers.tests.browser import processes
-from workers.tests.browser.conftest import browser_settings, failed, measured, page_request
-from workers.tests.browser.sites import Site
+from workers.tests.browser.conftest import HELD, browser_settings, failed, measured, page_request
+from workers.tests.browser.sites import IMAGE, Site
 from workers.tests.waiting import wait_for
 
 MIB = 1024 * 1024
@@ -26,7 +27,8 @@ _TAKES = "import sys; taken = b'x' * 60_000_000; print(flush=True); sys.stdin.re
 _STARTS = f"""import subprocess, sys
 page = subprocess.run([sys.executable, "-c", {_TAKES!r}, "--type=" + "renderer"])
 sys.exit(-page.returncode)"""
-_HOG = "<p>hog<script>const all = []; setInterval(() => all.push(new Uint8Array(2e7).fill(1)), 5)</script>"
+# It has not loaded before it has taken all of it, however busy the machine is.
+_HOG = f"<p>hog{HELD}<script>const all = []; setInterval(() => all.push(new Uint8Array(2e7).fill(1)), 5)</script>"
 
 
 async def taking(limit_bytes: int) -> tuple[bool, int]:
@@ -65,6 +67,7 @@ def test_a_page_that_takes_all_memory_is_ended_and_told_so_and_the_next_run_work
     ca_file: Path, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hog, fine = site.page("/hog", _HOG), site.page("/fine", "<p>fine</p>")
+    site.answers["/held.png"] = replace(IMAGE, wait_for=site.released)
     with BrowserPool(browser_settings(ca_file, max_memory_bytes=300 * MIB)) as pool:
         crash = failed(pool.load(page_request(hog))).failure
         assert (crash.kind, crash.blame) == (FailureKind.PAGE_CRASHED, Blame.TARGET)
