@@ -25,6 +25,8 @@ class MuteForm(forms.Form):
         data = super().clean() or {}
         if data.get("length") == "date" and not data.get("until") and "until" not in self.errors:
             self.add_error("until", "Choose until when.")
+        if data.get("length") in ("hour", "recovered") and data.get("until"):
+            self.add_error("length", "A date and time is given: choose “until a date”, or leave it empty.")
         return data
 
 

@@ -64,6 +64,7 @@ def test_muting_for_an_hour_until_recovery_or_until_a_date(world: World, bob: Me
         ({"length": "date", "until": ""}, "Choose until when"),
         ({"length": "date", "until": "2020-01-01T00:00"}, "Choose a time from now"),
         ({"length": "date", "until": "soon"}, "Enter a valid date"),
+        ({"length": "hour", "until": "2999-01-01T00:00"}, "choose “until a date”"),
         ({"length": "ever"}, "Select a valid choice"),
     ],
 )
