@@ -25,9 +25,12 @@ from workers.measurement.page_view import MAX_HINTS, MAX_PICTURES, MAX_TEXTS
 from workers.measurement.waterfall import Blocking
 from workers.measurement.web_address import host_of
 
-_SCRIPTS = Path(__file__).parent / "scripts"
-_DOCUMENT = (_SCRIPTS / "stock.js").read_text("utf-8")
-_PLAIN = (_SCRIPTS / "plain.js").read_text("utf-8").rstrip().removesuffix(";")
+_FAINT, _STOCK, _PLAIN = (
+    (Path(__file__).parent / "scripts" / name).read_text("utf-8").rstrip().removesuffix(";")
+    for name in ("faint.js", "stock.js", "plain.js")
+)
+# A block comes to what its last expression does, and leaves no name behind.
+_DOCUMENT = f"{{ {_FAINT};\n{_STOCK} }}"
 # A body is brought over from the page's process, and compressed here.
 MIN_TEXT_BYTES = 2_000
 MAX_TEXT_BYTES = 2_000_000
@@ -132,7 +135,7 @@ async def _waits(ask: Ask, main_frame: str, events: Sequence[DevToolsEvent], sou
 
 
 async def _hides_nothing(ask: Ask, main_frame: str, text: str) -> bool:
-    return await evaluate(ask, main_frame, f"({_PLAIN})({json.dumps(text)})") is True
+    return await evaluate(ask, main_frame, f"{{ {_FAINT};\n({_PLAIN})({json.dumps(text)}) }}") is True
 
 
 def _stands(source: str, told: object) -> bool:

@@ -1,7 +1,7 @@
-// What a document tells at the end of its load: an expression, its value is told. Pictures that have more pixels than the
-// page shows of them, the addresses that it asks to connect to ahead, how its largest text begins and whether that waits
-// for its fonts, what its style sheets hide (of sheets that nobody may read, their addresses), and the links that held the
-// paint up by the page's own word.
+// What a document tells at the end of its load: an expression behind faint.js, its value is told. Pictures that have
+// more pixels than the page shows of them, the addresses that it asks to connect to ahead, how its largest text begins
+// and whether that waits for its fonts, what its style sheets hide (of sheets that nobody may read, their addresses),
+// and the links that held the paint up by the page's own word.
 // Where the author lets the browser choose (srcset, picture), where a picture is hidden, cut out or leads to itself,
 // nobody knows how large it will be shown: then nothing is said of its address. Nor of one that is a background as well.
 (() => {
@@ -64,7 +64,6 @@
   const saying = within.slice(0, 1).flatMap((text) => [text, ...text.querySelectorAll("*")].slice(0, 200).filter(says));
   const waits = faces.length && within.length ? saying.every((element) => awaits(ownOf(element))) : null;
   const hiding = [];
-  const hides = (style) => style.opacity === "0" || style.visibility === "hidden" || style.display === "none";
   // Of a sheet, or of a rule that holds others: as far as its media are those of this page.
   const readable = (sheet) => {
     try {
@@ -75,7 +74,6 @@
   };
   const most = { sheets: 200, rules: 20000, unread: 20 };
   const rules = [...document.styleSheets].slice(0, most.sheets).flatMap(readable).slice(0, most.rules);
-  const faint = (style) => hides(style) || style.animationName || style.animation || style.clipPath;
   // What a rule speaks of, whatever it must lie in.
   const lastOf = (selector) => selector.trim().split(/[\s>+~]+(?![^(]*\))/).at(-1);
   const mayMatch = (selector) => within.some((element) => element.matches(lastOf(selector)));

@@ -18,6 +18,9 @@ from typing import Any
 
 from workers.tests.browser.sites import certificate
 
+# Closer to each other than what is taken for a pause of the connection.
+_PIECES_PER_S = 300
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Slow:
@@ -89,10 +92,10 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        step = len(body) if answer.bytes_per_s is None else answer.bytes_per_s // 100
+        step = len(body) if answer.bytes_per_s is None else answer.bytes_per_s // _PIECES_PER_S
         for start in range(0, len(body), max(1, step)):
             self.wfile.write(body[start : start + max(1, step)])
-            site.wait(0 if answer.bytes_per_s is None else 0.01)
+            site.wait(0 if answer.bytes_per_s is None else 1 / _PIECES_PER_S)
 
 
 @functools.cache
